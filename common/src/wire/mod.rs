@@ -1,0 +1,5 @@
+//! Bytes to frames and back: same bytes, same answer. No socket, no thread and no clock in here.
+
+pub mod detect;
+pub mod native;
+pub mod split;

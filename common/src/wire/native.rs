@@ -1,0 +1,176 @@
+//! Our own framing (DESIGN: "Wire"), big-endian.
+//!
+//! A connection opens with [`PREAMBLE_LEN`] bytes from the client: `ECHO`, version, flags, u16 zero.
+//! Then frames in both directions: a u32 length of what follows, u8 kind, u8 flags, u16 status,
+//! u64 call id, the extensions that the flags announce, and the payload.
+
+use thiserror::Error;
+
+/// Bytes of the connection preamble.
+pub const PREAMBLE_LEN: usize = 8;
+/// What a native client sends first: `ECHO`, version 1, no flags.
+pub const PREAMBLE: [u8; PREAMBLE_LEN] = *b"ECHO\x01\0\0\0";
+/// Bytes of the length word.
+pub const LENGTH_LEN: usize = 4;
+/// Bytes of a frame before extensions and payload, the length word included.
+pub const HEADER_LEN: usize = 16;
+/// The least legal value of the length word: kind, flags, status and call id.
+pub const BODY_MIN: usize = HEADER_LEN - LENGTH_LEN;
+/// Default limit of the length word: a payload of 16 MiB with its header and every extension.
+pub const FRAME_MAX_DEFAULT: usize = (16 << 20) + 64;
+
+/// Flag: the call counts as done when enough followers hold it.
+pub const FLAG_ACKS_ALL: u8 = 0x01;
+/// Flag: a u64 key and a u64 key sequence follow the header.
+pub const FLAG_HAS_KEY: u8 = 0x02;
+/// Flag: the call asks for stage durations, the reply carries them.
+pub const FLAG_WANT_STAGES: u8 = 0x04;
+/// Flag: a u32 follows the header, the payload length that the reply shall have.
+pub const FLAG_RESP_SIZE: u8 = 0x08;
+
+/// Bytes of the extension that [`FLAG_RESP_SIZE`] announces.
+pub const RESP_SIZE_LEN: usize = 4;
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// A call, client to server.
+    Call = 1,
+    /// The answer to a call.
+    Reply = 2,
+    /// A refusal of one call (its id) or of the connection (id [`CONNECTION_ID`]); payload is text.
+    Error = 3,
+    /// Asks for the server's counters; answered by the same kind with JSON as payload.
+    Stats = 4,
+}
+
+/// The call id of an error that concerns the whole connection.
+pub const CONNECTION_ID: u64 = u64::MAX;
+
+/// Why the server refused, in the status field of an error frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u16)]
+pub enum Status {
+    /// The preamble, kind, flags or an extension was not understood. The connection is closed.
+    Malformed = 1,
+    /// The length word is above the server's frame limit. The connection is closed.
+    FrameTooLarge = 2,
+    /// The call queue was full and the policy is `reject`. Only this call failed.
+    TooBusy = 3,
+    /// The handler failed on this call. Only this call failed.
+    Internal = 4,
+    /// The server is stopping and did not take this call.
+    Stopping = 5,
+    /// The server was told not to answer this kind of call.
+    Refused = 6,
+    /// A time limit of the server ended the connection.
+    TimedOut = 7,
+}
+
+impl Status {
+    /// The status for a wire value, if it is one that this version knows.
+    pub fn from_wire(value: u16) -> Option<Status> {
+        Some(match value {
+            1 => Status::Malformed,
+            2 => Status::FrameTooLarge,
+            3 => Status::TooBusy,
+            4 => Status::Internal,
+            5 => Status::Stopping,
+            6 => Status::Refused,
+            7 => Status::TimedOut,
+            _ => return None,
+        })
+    }
+}
+
+/// A frame's first [`HEADER_LEN`] bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Value of the length word: bytes that follow it, at least [`BODY_MIN`].
+    pub length: u32,
+    /// What the frame is.
+    pub kind: Kind,
+    /// The `FLAG_*` bits.
+    pub flags: u8,
+    /// A [`Status`] in error frames, else 0.
+    pub status: u16,
+    /// Chosen by the client, returned as it came.
+    pub id: u64,
+}
+
+/// What is wrong with a frame's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum HeaderError {
+    /// The length word cannot hold the fixed header.
+    #[error("frame length {0} is below the {BODY_MIN} bytes of a header")]
+    TooShort(u32),
+    /// The kind byte is none of [`Kind`].
+    #[error("frame kind {0} is unknown (1 call, 2 reply, 3 error, 4 stats)")]
+    UnknownKind(u8),
+}
+
+impl Header {
+    /// A header for `payload` bytes behind extensions of `extensions` bytes.
+    ///
+    /// The sum must fit the u32 length word, which frame limits guarantee.
+    #[inline]
+    pub fn new(kind: Kind, flags: u8, id: u64, extensions: usize, payload: usize) -> Header {
+        let length = (BODY_MIN + extensions + payload) as u32;
+        Header { length, kind, flags, status: 0, id }
+    }
+
+    /// Reads the fixed part of a frame. Total: any bytes give a header or a named error.
+    #[inline]
+    pub fn decode(bytes: &[u8; HEADER_LEN]) -> Result<Header, HeaderError> {
+        let [l0, l1, l2, l3, kind, flags, s0, s1, id @ ..] = *bytes;
+        let length = u32::from_be_bytes([l0, l1, l2, l3]);
+        if (length as usize) < BODY_MIN {
+            return Err(HeaderError::TooShort(length));
+        }
+        let kind = match kind {
+            1 => Kind::Call,
+            2 => Kind::Reply,
+            3 => Kind::Error,
+            4 => Kind::Stats,
+            other => return Err(HeaderError::UnknownKind(other)),
+        };
+        let status = u16::from_be_bytes([s0, s1]);
+        Ok(Header { length, kind, flags, status, id: u64::from_be_bytes(id) })
+    }
+
+    /// The bytes on the wire.
+    #[inline]
+    pub fn encode(&self) -> [u8; HEADER_LEN] {
+        let mut out = [0; HEADER_LEN];
+        out[..4].copy_from_slice(&self.length.to_be_bytes());
+        out[4] = self.kind as u8;
+        out[5] = self.flags;
+        out[6..8].copy_from_slice(&self.status.to_be_bytes());
+        out[8..].copy_from_slice(&self.id.to_be_bytes());
+        out
+    }
+
+    /// Bytes behind the fixed header: extensions and payload.
+    #[inline]
+    pub fn rest_len(&self) -> usize {
+        self.length as usize - BODY_MIN
+    }
+
+    /// Bytes of the whole frame on the wire, the length word included.
+    #[inline]
+    pub fn frame_len(&self) -> usize {
+        self.length as usize + LENGTH_LEN
+    }
+}
+
+/// A whole error frame. `text` is cut to 1 KiB: it is for people.
+pub fn error_frame(id: u64, status: Status, text: &str) -> Vec<u8> {
+    let text = &text.as_bytes()[..text.len().min(1024)];
+    let mut header = Header::new(Kind::Error, 0, id, 0, text.len());
+    header.status = status as u16;
+    let mut out = Vec::with_capacity(header.frame_len());
+    out.extend_from_slice(&header.encode());
+    out.extend_from_slice(text);
+    out
+}
