@@ -179,8 +179,8 @@ fn parse_pressure(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    const CPUINFO: &str = "processor\t: 0\nmodel name\t: AMD EPYC\nflags\t\t: fpu hypervisor sse\n\n\
-                           processor\t: 1\nmodel name\t: other\n";
+    const CPUINFO: &str = "processor\t: 0\nmodel name\t: AMD EPYC\n\
+                           flags\t\t: fpu hypervisor sse\n\nprocessor\t: 1\nmodel name\t: other\n";
     const STAT: &str = "cpu  10 20 30 400 50 6 4 7 99 99\ncpu0 1 1 1 1 1 1 1 1 1 1\n\
                         ctxt 12345\nbtime 1\nprocs_running 3\n";
 

@@ -195,3 +195,28 @@ fn read_id(text: &str, part: &str) -> Result<usize, CpuListError> {
     // Only digits, so that what does not fit is too large.
     Ok(text.parse().unwrap_or(usize::MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quota_cuts_the_mask_but_leaves_one_cpu() {
+        let check = |allowed, quota, expected| {
+            assert_eq!(usable_under(allowed, quota), expected, "{allowed} CPUs, quota {quota:?}");
+        };
+        check(8, None, 8);
+        check(8, Some(1.0), 1);
+        check(8, Some(1.5), 2);
+        check(8, Some(0.1), 1);
+        check(8, Some(64.0), 8);
+        check(8, Some(f64::MAX), 8);
+        check(0, None, 1);
+    }
+
+    #[test]
+    fn the_kernels_list_may_name_cpus_that_cannot_be_pinned() {
+        assert_eq!(parse_kernel_list("\t0-1,2047\n"), Some(vec![0, 1, 2047]));
+        assert_eq!(parse_kernel_list("\n"), None);
+    }
+}

@@ -94,12 +94,11 @@ pub fn rate(text: &str) -> Result<f64, QuantityError> {
     };
     let (number, unit) = Number::read(text.trim()).map_err(refuse)?;
     let scale = COUNT.scale(unit).ok_or_else(|| refuse(Wrong::UnknownUnit))?;
+    // Count units are powers of ten, so that the whole is one decimal text and is rounded once.
     let exponent = i64::from(number.exponent) - i64::from(number.decimals);
-    // Through the decimal text, because that rounds once; powers of ten as floats do not.
-    let value: f64 = format!("{}e{exponent}", number.digits)
-        .parse()
-        .map(|value: f64| value * scale as f64)
-        .map_err(|_| refuse(Wrong::NotANumber))?;
+    let exponent = exponent + i64::from(scale.ilog10());
+    let value: f64 =
+        format!("{}e{exponent}", number.digits).parse().map_err(|_| refuse(Wrong::NotANumber))?;
     match value {
         value if value < RATE_MIN => Err(refuse(Wrong::TooSmall)),
         value if value > RATE_MAX => Err(refuse(Wrong::TooLarge)),
@@ -117,7 +116,7 @@ pub fn grouped(value: u64) -> String {
     with_separator(value, ',')
 }
 
-/// The size in the largest unit that divides it, in a form that [`size`] reads back: `16MiB`, `128B`.
+/// The size in the largest unit that divides it, as [`size`] reads it back: `16MiB`, `128B`.
 pub fn format_size(bytes: u64) -> String {
     for (unit, shift) in [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)] {
         if bytes != 0 && bytes.is_multiple_of(1 << shift) {

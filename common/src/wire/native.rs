@@ -1,6 +1,6 @@
 //! Our own framing (DESIGN: "Wire"), big-endian.
 //!
-//! A connection opens with [`PREAMBLE_LEN`] bytes from the client: `ECHO`, version, flags, u16 zero.
+//! A connection opens with [`PREAMBLE_LEN`] bytes of the client: `ECHO`, version, flags, u16 zero.
 //! Then frames in both directions: a u32 length of what follows, u8 kind, u8 flags, u16 status,
 //! u64 call id, the extensions that the flags announce, and the payload.
 
