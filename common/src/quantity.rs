@@ -99,11 +99,7 @@ pub fn rate(text: &str) -> Result<f64, QuantityError> {
     let exponent = exponent + i64::from(scale.ilog10());
     let value: f64 =
         format!("{}e{exponent}", number.digits).parse().map_err(|_| refuse(Wrong::NotANumber))?;
-    match value {
-        value if value < RATE_MIN => Err(refuse(Wrong::TooSmall)),
-        value if value > RATE_MAX => Err(refuse(Wrong::TooLarge)),
-        value => Ok(value),
-    }
+    inside(value, &(RATE_MIN..=RATE_MAX)).map_err(refuse)
 }
 
 /// The count in a form that [`count`] reads back: `5_000_000`.
@@ -215,11 +211,7 @@ fn whole(family: &Family, text: &str, range: &RangeInclusive<u64>) -> Result<u64
     let (number, unit) = Number::read(text.trim()).map_err(refuse)?;
     let scale = family.scale(unit).ok_or_else(|| refuse(Wrong::UnknownUnit))?;
     let value = number.times(scale).map_err(refuse)?;
-    match value {
-        value if value < *range.start() => Err(refuse(Wrong::TooSmall)),
-        value if value > *range.end() => Err(refuse(Wrong::TooLarge)),
-        value => Ok(value),
-    }
+    inside(value, range).map_err(refuse)
 }
 
 fn duration_within(
@@ -238,9 +230,13 @@ fn duration_within(
         QuantityError { wrong, allowed }
     };
     let value = Duration::from_nanos(read_duration_ns(text.trim()).map_err(refuse)?);
+    inside(value, range).map_err(refuse)
+}
+
+fn inside<T: PartialOrd>(value: T, range: &RangeInclusive<T>) -> Result<T, Wrong> {
     match value {
-        value if value < *range.start() => Err(refuse(Wrong::TooSmall)),
-        value if value > *range.end() => Err(refuse(Wrong::TooLarge)),
+        value if value < *range.start() => Err(Wrong::TooSmall),
+        value if value > *range.end() => Err(Wrong::TooLarge),
         value => Ok(value),
     }
 }
