@@ -1,1 +1,34 @@
-//! echo-server
+//! echo-server: an RPC echo server with a threaded reader pool and pinned handlers.
+//!
+//! ```text
+//! clients -> listener -> reader 1..R -> call queue -> handler 1..H -> responder -> clients
+//! ```
+//!
+//! A call's life can be read from the file names: [`listener`] accepts, a reader ([`mailbox`] is
+//! its door) reads frames into [`call::Calls`], the [`call_queue`] bounds them, a handler runs the
+//! [`service`], and the responder writes the replies through the connection's [`outbox`]. Only
+//! [`server`] knows all threads.
+
+pub mod admission;
+pub mod call;
+pub mod call_queue;
+pub mod complaints;
+mod connection;
+mod deadlines;
+mod handler;
+mod intake;
+pub mod limits;
+pub mod listener;
+pub mod mailbox;
+pub mod meters;
+pub mod options;
+pub mod outbox;
+mod owed;
+mod reader;
+mod responder;
+pub mod server;
+pub mod service;
+pub mod snapshot;
+pub mod stats_line;
+mod sync;
+pub mod transport;

@@ -69,6 +69,19 @@ pub enum Status {
 }
 
 impl Status {
+    /// The name under which reports and logs count this status.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Malformed => "malformed",
+            Status::FrameTooLarge => "frame_too_large",
+            Status::TooBusy => "too_busy",
+            Status::Internal => "internal",
+            Status::Stopping => "stopping",
+            Status::Refused => "refused",
+            Status::TimedOut => "timed_out",
+        }
+    }
+
     /// The status for a wire value, if it is one that this version knows.
     pub fn from_wire(value: u16) -> Option<Status> {
         Some(match value {

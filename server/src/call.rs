@@ -1,0 +1,67 @@
+//! What travels from a reader to a handler.
+
+use crate::outbox::Outbox;
+use crate::sync::Arc;
+use bytes::Bytes;
+use echo_common::wire::native::{self, HEADER_LEN, Header};
+
+/// A run of whole calls of one connection, in arrival order, owning their bytes.
+///
+/// Calls travel in runs because a reader finds them in runs: what one read brought is counted and
+/// queued once. A handler may still take any number of them (see [`Calls::split_front`]).
+pub struct Calls {
+    /// Where the replies go.
+    pub outbox: Arc<Outbox>,
+    /// Whole frames, one behind the other; the reader has checked every header.
+    pub frames: Bytes,
+    /// Number of frames in `frames`, at least 1.
+    pub count: u32,
+    /// What the connection's bounds were charged for these calls, in bytes.
+    pub weight: usize,
+    /// When the bytes were read, see [`echo_common::clock`].
+    pub read_ns: u64,
+}
+
+impl Calls {
+    /// Splits off the first `count` calls; needs `0 < count < self.count`.
+    pub fn split_front(&mut self, count: u32) -> Calls {
+        assert!(0 < count && count < self.count, "split {count} of {} calls", self.count);
+        let mut at = 0;
+        let mut weight = 0;
+        for _ in 0..count {
+            let header = header_at(&self.frames[at..]);
+            weight += charge(&header, &self.frames[at + HEADER_LEN..]);
+            at += header.frame_len();
+        }
+        self.count -= count;
+        self.weight -= weight;
+        let frames = self.frames.split_to(at);
+        Calls { outbox: Arc::clone(&self.outbox), frames, count, weight, read_ns: self.read_ns }
+    }
+}
+
+/// The header at the front of checked frames.
+pub(crate) fn header_at(frames: &[u8]) -> Header {
+    let head = frames.first_chunk().expect("the reader passes on whole frames only");
+    Header::decode(head).expect("the reader has decoded this header before")
+}
+
+/// Bytes of extensions that the flags of a checked call announce.
+pub(crate) fn extensions_len(header: &Header) -> usize {
+    if header.flags & native::FLAG_RESP_SIZE != 0 { native::RESP_SIZE_LEN } else { 0 }
+}
+
+/// The reply length that the call asks for, read from behind its header.
+pub(crate) fn asked_reply_len(header: &Header, rest: &[u8]) -> Option<usize> {
+    if header.flags & native::FLAG_RESP_SIZE == 0 {
+        return None;
+    }
+    let word = rest.first_chunk::<{ native::RESP_SIZE_LEN }>()?;
+    Some(u32::from_be_bytes(*word) as usize)
+}
+
+/// What a call counts against its connection's owed bytes while it is in the server: the larger
+/// of what came and of what will be answered.
+pub(crate) fn charge(header: &Header, rest: &[u8]) -> usize {
+    header.frame_len().max(HEADER_LEN + asked_reply_len(header, rest).unwrap_or(0))
+}

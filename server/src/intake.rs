@@ -1,0 +1,148 @@
+//! What a reader's connections share while they are read: the read buffer, the arena that calls
+//! own their bytes in, and the calls of the pass.
+
+use crate::call::Calls;
+use crate::limits::ReadLimits;
+use crate::meters::{LimitMeters, Meters, ReaderMeters};
+use crate::transport::Transport;
+use bytes::{Bytes, BytesMut};
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Size of the read buffer: one read takes at most this much of a connection.
+pub(crate) const READ_BUFFER: usize = 128 << 10;
+/// A longer frame is collected in a buffer of its own.
+pub(crate) const LARGE_FRAME: usize = 32 << 10;
+/// Runs of at least this many bytes take the read buffer with them instead of being copied.
+const HAND_OVER: usize = 48 << 10;
+/// Runs are copied into blocks of this size.
+const ARENA_BLOCK: usize = 64 << 10;
+
+/// See the module's text.
+pub(crate) struct Intake {
+    buffer: Vec<u8>,
+    arena: BytesMut,
+    /// The calls of this pass, connection by connection.
+    pub(crate) calls: VecDeque<Calls>,
+    /// When this pass began.
+    pub(crate) now_ns: u64,
+    pub(crate) limits: ReadLimits,
+    pub(crate) meters: Arc<Meters>,
+    number: usize,
+}
+
+impl Intake {
+    pub(crate) fn new(limits: ReadLimits, meters: Arc<Meters>, number: usize) -> Intake {
+        Intake {
+            buffer: Vec::with_capacity(READ_BUFFER),
+            arena: BytesMut::new(),
+            calls: VecDeque::new(),
+            now_ns: 0,
+            limits,
+            meters,
+            number,
+        }
+    }
+
+    /// This reader's counters.
+    pub(crate) fn reader(&self) -> &ReaderMeters {
+        &self.meters.readers[self.number]
+    }
+
+    /// The counters of the limits.
+    pub(crate) fn limited(&self) -> &LimitMeters {
+        &self.meters.limits
+    }
+
+    /// The read buffer, with `held` in front.
+    pub(crate) fn lend(&mut self, held: &[u8]) -> Vec<u8> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        buffer.reserve_exact(READ_BUFFER);
+        buffer.extend_from_slice(held);
+        buffer
+    }
+
+    /// Takes the read buffer back.
+    pub(crate) fn give_back(&mut self, buffer: Vec<u8>) {
+        self.buffer = buffer;
+    }
+
+    /// One read into the spare capacity of `buffer`.
+    pub(crate) fn read(
+        &self,
+        transport: &dyn Transport,
+        buffer: &mut Vec<u8>,
+    ) -> io::Result<usize> {
+        loop {
+            self.reader().reads.add(1);
+            match transport.read(buffer) {
+                Ok(n) => {
+                    self.reader().bytes_in.add(n as u64);
+                    return Ok(n);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Makes `range` of `buffer` into bytes that calls can own; `buffer` may lose its contents.
+    pub(crate) fn own(&mut self, buffer: &mut Vec<u8>, range: Range<usize>) -> Bytes {
+        if range.len() >= HAND_OVER {
+            return Bytes::from(std::mem::take(buffer)).slice(range);
+        }
+        if self.arena.capacity() < range.len() {
+            self.arena.reserve(range.len().max(ARENA_BLOCK));
+        }
+        self.arena.extend_from_slice(&buffer[range]);
+        self.arena.split().freeze()
+    }
+}
+
+/// A frame that is collected in a buffer of its own. Memory follows the bytes that came: the buffer
+/// grows by at most what it holds, whatever length was announced.
+pub(crate) struct Large {
+    buffer: Vec<u8>,
+    total: usize,
+}
+
+/// The buffer of a large frame grows by at most this much at a time.
+const GROWTH_MAX: usize = 1 << 20;
+
+impl Large {
+    /// A frame of `total` bytes of which `start` has come.
+    pub(crate) fn new(start: &[u8], total: usize) -> Large {
+        let mut large = Large { buffer: Vec::new(), total };
+        large.buffer.reserve_exact(total.min((2 * start.len()).max(LARGE_FRAME)));
+        large.buffer.extend_from_slice(start);
+        large
+    }
+
+    /// The buffer, with room for more.
+    pub(crate) fn room(&mut self) -> &mut Vec<u8> {
+        let length = self.buffer.len();
+        if length == self.buffer.capacity() {
+            self.buffer.reserve_exact((self.total - length).min(length.min(GROWTH_MAX)));
+        }
+        &mut self.buffer
+    }
+
+    /// Whether the last read filled the buffer, so that the socket may have more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.buffer.len() == self.buffer.capacity()
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.buffer.len() >= self.total
+    }
+
+    /// The frame, and whatever came behind it.
+    pub(crate) fn finish(mut self) -> (Bytes, BytesMut) {
+        let surplus = BytesMut::from(&self.buffer[self.total..]);
+        self.buffer.truncate(self.total);
+        (Bytes::from(self.buffer), surplus)
+    }
+}

@@ -1,0 +1,264 @@
+//! Command line and environment, checked once, before any socket is opened.
+
+use crate::call_queue::WhenFull;
+use crate::limits::Limits;
+use crate::listener::{Assign, SocketBuffers};
+use crate::server::Config;
+use crate::service::Echo;
+use clap::{Parser, ValueEnum};
+use echo_common::quantity::{self, count_in, duration_in, size_in};
+use echo_common::wire::native::FRAME_MAX_DEFAULT;
+use echo_common::{address, open_files, pinning};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The port of Ozone's OM.
+pub const PORT: u16 = 9862;
+/// Descriptors kept back from connections: polls, wakers, the listening socket, files.
+const RESERVED_FILES: u64 = 64;
+
+/// Stats lines come at least this often and at most that often.
+const STATS_EVERY_MIN: Duration = Duration::from_millis(100);
+const STATS_EVERY_MAX: Duration = Duration::from_secs(24 * 3600);
+
+/// Which threads are pinned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Pin {
+    /// No thread.
+    None,
+    /// Handlers; readers go where the scheduler puts them.
+    Handlers,
+    /// Readers and handlers.
+    All,
+}
+
+/// RPC echo server with a threaded reader pool and pinned handlers.
+#[derive(Debug, Parser)]
+#[command(name = "echo-server", version, about, max_term_width = 100)]
+pub struct Options {
+    /// Address to listen on: HOST:PORT, [V6]:PORT, HOST, or :PORT. Port 0 takes any free port;
+    /// `[::]` takes IPv4 too.
+    #[arg(long, env = "ECHO_SERVER_LISTEN", default_value = "127.0.0.1:9862")]
+    pub listen: String,
+    /// Reader threads, 1 to 1024 (Hadoop's ipc.server.read.threadpool.size).
+    #[arg(long, env = "ECHO_SERVER_READERS", default_value = "1", value_parser = count_in(1..=1024), allow_hyphen_values = true)]
+    pub readers: u64,
+    /// Handler threads, 0 to 4096; 0 serves calls on the readers [default: CPUs available].
+    #[arg(long, env = "ECHO_SERVER_HANDLERS", value_parser = count_in(0..=4096), allow_hyphen_values = true)]
+    pub handlers: Option<u64>,
+    /// Which threads are pinned to a CPU each, inside the allowed CPUs; `--pin` alone means all.
+    #[arg(long, env = "ECHO_SERVER_PIN", default_value = "handlers", default_missing_value = "all", num_args = 0..=1)]
+    pub pin: Pin,
+    /// CPUs to pin to, in order, such as 0-3,6 [default: every allowed CPU].
+    #[arg(long, env = "ECHO_SERVER_CPUS", value_name = "LIST")]
+    pub cpus: Option<String>,
+    /// End at start if a thread cannot be pinned, instead of running it unpinned.
+    #[arg(long, env = "ECHO_SERVER_STRICT_PIN")]
+    pub strict_pin: bool,
+    /// How connections are dealt to readers.
+    #[arg(long, env = "ECHO_SERVER_ASSIGN", default_value = "round-robin")]
+    pub assign: Assign,
+    /// Most calls taken from one connection per pass; 1 is Hadoop's way.
+    #[arg(long, env = "ECHO_SERVER_READER_BATCH", default_value = "1024", value_parser = count_in(1..=1_000_000), allow_hyphen_values = true)]
+    pub reader_batch: u64,
+    /// Calls that may wait for a handler [default: 100 per handler].
+    #[arg(long, env = "ECHO_SERVER_QUEUE_CAPACITY", value_parser = count_in(1..=100_000_000), allow_hyphen_values = true)]
+    pub queue_capacity: Option<u64>,
+    /// When the queue is full: `wait` stops the reader, `reject` answers "server too busy".
+    #[arg(long, env = "ECHO_SERVER_WHEN_FULL", default_value = "wait")]
+    pub when_full: WhenFull,
+    /// Calls of one connection in the server at once; 1 is Kafka's muting.
+    #[arg(long, alias = "max-in-flight", env = "ECHO_SERVER_CALLS_PER_CONNECTION", default_value = "1024", value_parser = count_in(1..=1_000_000), allow_hyphen_values = true)]
+    pub calls_per_connection: u64,
+    /// Connections open at once; more are closed [default: 10000, or what descriptors allow].
+    #[arg(long, env = "ECHO_SERVER_MAX_CONNECTIONS", value_parser = count_in(1..=10_000_000), allow_hyphen_values = true)]
+    pub max_connections: Option<u64>,
+    /// Connections open at once from one address [default: no bound].
+    #[arg(long, env = "ECHO_SERVER_MAX_CONNECTIONS_PER_PEER", value_parser = count_in(1..=10_000_000), allow_hyphen_values = true)]
+    pub max_connections_per_peer: Option<u64>,
+    /// End at start if descriptors do not suffice for --max-connections, instead of lowering it.
+    #[arg(long, env = "ECHO_SERVER_STRICT_LIMITS")]
+    pub strict_limits: bool,
+    /// Largest frame: bytes that follow the length word, 12 of them header, up to 1GiB
+    /// [default: 16MiB and 64 bytes].
+    #[arg(long, env = "ECHO_SERVER_MAX_FRAME_SIZE", value_parser = size_in(12..=1 << 30), allow_hyphen_values = true)]
+    pub max_frame_size: Option<u64>,
+    /// Bytes of one connection in the server, calls in flight and replies it does not take;
+    /// reading pauses there.
+    #[arg(long, env = "ECHO_SERVER_MAX_OWED_BYTES", default_value = "4MiB", value_parser = size_in(1..=1 << 40), allow_hyphen_values = true)]
+    pub max_owed_bytes: u64,
+    /// Accepted connections that may wait for one reader; then accepting waits.
+    #[arg(long, env = "ECHO_SERVER_READER_INBOX", default_value = "100", value_parser = count_in(1..=1_000_000), allow_hyphen_values = true)]
+    pub reader_inbox: u64,
+    /// Connections that the kernel may hold before they are accepted.
+    #[arg(long, env = "ECHO_SERVER_BACKLOG", default_value = "1024", value_parser = count_in(1..=65_535), allow_hyphen_values = true)]
+    pub backlog: u64,
+    /// From accept to the first whole frame, or off.
+    #[arg(long, env = "ECHO_SERVER_HANDSHAKE_TIMEOUT", default_value = "10s", value_parser = quantity::optional_duration)]
+    pub handshake_timeout: std::option::Option<Duration>,
+    /// For a frame to become whole, or off.
+    #[arg(long, env = "ECHO_SERVER_FRAME_TIMEOUT", default_value = "60s", value_parser = quantity::optional_duration)]
+    pub frame_timeout: std::option::Option<Duration>,
+    /// Without a call, with nothing in flight and nothing owed, or off.
+    #[arg(long, env = "ECHO_SERVER_IDLE_TIMEOUT", default_value = "off", value_parser = quantity::optional_duration)]
+    pub idle_timeout: std::option::Option<Duration>,
+    /// While the peer takes none of the bytes owed to it, or off.
+    #[arg(long, env = "ECHO_SERVER_WRITE_STALL_TIMEOUT", default_value = "60s", value_parser = quantity::optional_duration)]
+    pub write_stall_timeout: std::option::Option<Duration>,
+    /// From the signal to the end, whatever is still owed, or off.
+    #[arg(long, env = "ECHO_SERVER_DRAIN_TIMEOUT", default_value = "10s", value_parser = quantity::optional_duration)]
+    pub drain_timeout: std::option::Option<Duration>,
+    /// Only these networks may connect, such as 10.0.0.0/8; repeatable [default: all].
+    #[arg(long, env = "ECHO_SERVER_ALLOW", value_name = "CIDR", value_delimiter = ',')]
+    pub allow: Vec<ipnet::IpNet>,
+    /// Kernel send buffer of each connection (SO_SNDBUF) [default: the kernel's].
+    #[arg(long, env = "ECHO_SERVER_SEND_BUFFER", value_parser = size_in(1..=1 << 30), allow_hyphen_values = true)]
+    pub send_buffer: Option<u64>,
+    /// Kernel receive buffer of each connection (SO_RCVBUF) [default: the kernel's].
+    #[arg(long, env = "ECHO_SERVER_RECEIVE_BUFFER", value_parser = size_in(1..=1 << 30), allow_hyphen_values = true)]
+    pub receive_buffer: Option<u64>,
+    /// Print a line of counters on stderr every so often, such as 1s [default: off].
+    #[arg(long, env = "ECHO_SERVER_STATS", value_name = "EVERY", value_parser = duration_in(STATS_EVERY_MIN..=STATS_EVERY_MAX))]
+    pub stats: Option<Duration>,
+    /// Do not answer the client's stats calls.
+    #[arg(long, env = "ECHO_SERVER_NO_REMOTE_STATS")]
+    pub no_remote_stats: bool,
+    /// Print every limit with its value and its counter, and end.
+    #[arg(long)]
+    pub show_limits: bool,
+}
+
+/// Options checked against this machine: what to run, and what to say first.
+pub struct Plan {
+    /// What to run.
+    pub config: Config,
+    /// Interval of the stats lines.
+    pub stats: Option<Duration>,
+    /// Lines for stderr: placement, and whatever was adjusted.
+    pub notes: Vec<String>,
+}
+
+impl Options {
+    /// Checks the options against the CPUs and descriptors of this process. The error is one line.
+    pub fn plan(&self, allowed_cpus: &[usize]) -> Result<Plan, String> {
+        let mut notes = Vec::new();
+        let address = self.address()?;
+        if !address::is_loopback(&address) && self.allow.is_empty() {
+            notes.push(format!(
+                "warning: {address} can be reached from other machines, and there is no --allow list"
+            ));
+        }
+        let usable = pinning::usable_cpus(allowed_cpus);
+        let readers = self.readers as usize;
+        let handlers = self.handlers.map_or(usable, |handlers| handlers as usize);
+        let cpus = self.cpus(allowed_cpus)?;
+        let threads = readers + handlers;
+        if threads > usable {
+            notes.push(format!(
+                "{threads} threads ({readers} readers, {handlers} handlers) share {usable} CPU{}",
+                if usable == 1 { "" } else { "s" },
+            ));
+        }
+        let reader_cpus = match self.pin {
+            Pin::All => pinning::plan(&cpus, readers),
+            Pin::None | Pin::Handlers => Vec::new(),
+        };
+        let handler_cpus = match self.pin {
+            Pin::None => Vec::new(),
+            Pin::Handlers | Pin::All => pinning::plan(&cpus, handlers),
+        };
+        notes.extend(placement("readers", readers, &reader_cpus));
+        notes.extend(placement("handlers", handlers, &handler_cpus));
+        let limits = self.limits(handlers, &mut notes)?;
+        let config = Config {
+            address,
+            readers,
+            handlers,
+            reader_cpus,
+            handler_cpus,
+            strict_pin: self.strict_pin,
+            assign: self.assign,
+            limits,
+            allow: self.allow.clone(),
+            buffers: SocketBuffers {
+                send: self.send_buffer.map(|size| size as usize),
+                receive: self.receive_buffer.map(|size| size as usize),
+            },
+            remote_stats: !self.no_remote_stats,
+            service: Arc::new(Echo),
+        };
+        Ok(Plan { config, stats: self.stats, notes })
+    }
+
+    fn address(&self) -> Result<SocketAddr, String> {
+        let resolved = address::resolve(&self.listen, PORT);
+        let addresses = resolved.map_err(|error| format!("--listen {}: {error}", self.listen))?;
+        addresses.first().copied().ok_or_else(|| format!("--listen {}: no address", self.listen))
+    }
+
+    fn cpus(&self, allowed: &[usize]) -> Result<Vec<usize>, String> {
+        let Some(list) = &self.cpus else { return Ok(allowed.to_vec()) };
+        let cpus = pinning::parse_cpu_list(list).map_err(|error| format!("--cpus: {error}"))?;
+        pinning::check_inside(&cpus, allowed).map_err(|error| format!("--cpus: {error}"))?;
+        Ok(cpus)
+    }
+
+    fn limits(&self, handlers: usize, notes: &mut Vec<String>) -> Result<Limits, String> {
+        let default_capacity = 100 * handlers.max(1) as u64;
+        Ok(Limits {
+            max_connections: self.max_connections(notes)?,
+            max_connections_per_peer: self.max_connections_per_peer.map(|max| max as usize),
+            max_frame_size: self.max_frame_size.map_or(FRAME_MAX_DEFAULT, |size| size as usize),
+            calls_per_connection: self.calls_per_connection as u32,
+            max_owed_bytes: self.max_owed_bytes as usize,
+            reader_batch: self.reader_batch as u32,
+            queue_capacity: self.queue_capacity.unwrap_or(default_capacity) as usize,
+            when_full: self.when_full,
+            reader_inbox: self.reader_inbox as usize,
+            backlog: self.backlog as u32,
+            handshake_timeout: self.handshake_timeout,
+            frame_timeout: self.frame_timeout,
+            idle_timeout: self.idle_timeout,
+            write_stall_timeout: self.write_stall_timeout,
+            drain_timeout: self.drain_timeout,
+        })
+    }
+
+    /// Raises the soft limit of open files, and fits `--max-connections` under it.
+    fn max_connections(&self, notes: &mut Vec<String>) -> Result<usize, String> {
+        let files = open_files::raise().unwrap_or_else(|_| open_files::limits());
+        let most = files.soft.saturating_sub(RESERVED_FILES).max(1);
+        let asked = self.max_connections.unwrap_or(MAX_CONNECTIONS.min(most));
+        if asked <= most {
+            return Ok(asked as usize);
+        }
+        let what = format!(
+            "--max-connections {asked} needs {} open files, the limit is {}",
+            asked + RESERVED_FILES,
+            files.soft
+        );
+        if self.strict_limits {
+            return Err(what);
+        }
+        notes.push(format!("warning: {what}; lowered to {most}"));
+        Ok(most as usize)
+    }
+}
+
+/// Default of `--max-connections`, where descriptors allow it.
+const MAX_CONNECTIONS: u64 = 10_000;
+
+/// Says which CPUs a role's threads are pinned to.
+fn placement(role: &str, threads: usize, cpus: &[usize]) -> Option<String> {
+    if threads == 0 {
+        return Some(format!("no {role}: calls are served on the readers"));
+    }
+    if cpus.is_empty() {
+        return Some(format!("{threads} {role}, not pinned"));
+    }
+    let mut distinct = cpus.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    Some(format!("{threads} {role}, pinned to CPUs {}", pinning::format_cpu_list(&distinct)))
+}

@@ -1,0 +1,309 @@
+//! One connection as seen by those who answer its calls: replies owed, calls in flight, and who
+//! writes.
+//!
+//! Rules, all kept under one lock that is never held across a system call:
+//! - At most one writer runs. Whoever appends while none runs (and the socket is not blocked)
+//!   becomes the writer and must call [`Outbox::flush`]; everybody else just appends.
+//! - Bytes owed imply that a writer runs or that the write side is armed: the socket said
+//!   `WouldBlock` after the last append, and the reader's next writable edge goes on.
+//! - A writable edge that comes while a writer runs is remembered, and the writer tries once more
+//!   before it arms. So no edge is lost between the writer's last write and its arming.
+//! - Reading is paused only while calls are in flight or bytes are owed, and whoever makes room
+//!   sends [`Notice::Resume`], once.
+
+use crate::mailbox::{ConnectionId, Mailbox, Notice};
+use crate::owed::Owed;
+use crate::sync::{Arc, Mutex, MutexGuard, lock};
+use crate::transport::Transport;
+use echo_common::clock;
+use std::io;
+use std::net::Shutdown;
+
+/// How much one connection may have in the server.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowLimits {
+    /// Calls read and not yet answered (`--calls-per-connection`).
+    pub calls_max: u32,
+    /// Bytes of calls in flight and of replies that the peer does not take (`--max-owed-bytes`).
+    pub owed_bytes_max: usize,
+}
+
+#[derive(Default)]
+struct State {
+    owed: Owed,
+    in_flight: u32,
+    in_flight_bytes: usize,
+    /// A writer runs, or has been appointed.
+    writing: bool,
+    /// A writable edge came while a writer ran.
+    edge: bool,
+    /// The last write hit `WouldBlock`.
+    armed: bool,
+    /// When the socket last took bytes, or was first found full; meaningful while `armed`.
+    progress_ns: u64,
+    /// The reader waits for [`Notice::Resume`].
+    paused: bool,
+    /// The reader waits for [`Notice::Finished`].
+    finishing: bool,
+    /// The connection has ended: replies are dropped and counted.
+    closed: bool,
+}
+
+/// What a flush did, for the meters of the thread that ran it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flushed {
+    /// Replies whose last byte the socket took.
+    pub replies: u64,
+    /// Replies that were dropped because the connection had ended.
+    pub undeliverable: u64,
+    /// Bytes that the socket took.
+    pub bytes: u64,
+    /// Write system calls.
+    pub writes: u64,
+}
+
+impl Flushed {
+    /// Adds another flush.
+    pub fn add(&mut self, other: Flushed) {
+        self.replies += other.replies;
+        self.undeliverable += other.undeliverable;
+        self.bytes += other.bytes;
+        self.writes += other.writes;
+    }
+}
+
+/// What became of appended replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// The caller is the writer now and must call [`Outbox::flush`].
+    Flush,
+    /// Somebody else will write them.
+    Queued,
+    /// The connection had ended; this many replies were dropped.
+    Closed(u32),
+}
+
+/// See the module's text.
+pub struct Outbox {
+    transport: Box<dyn Transport>,
+    id: ConnectionId,
+    reader: Arc<Mailbox>,
+    limits: FlowLimits,
+    state: Mutex<State>,
+}
+
+impl Outbox {
+    /// The outbox of connection `id` of the reader behind `reader`.
+    pub fn new(
+        transport: Box<dyn Transport>,
+        id: ConnectionId,
+        reader: Arc<Mailbox>,
+        limits: FlowLimits,
+    ) -> Self {
+        Outbox { transport, id, reader, limits, state: Mutex::default() }
+    }
+
+    /// The socket.
+    pub fn transport(&self) -> &dyn Transport {
+        &*self.transport
+    }
+
+    /// Notes calls that were read, before the call queue sees them. Returns how many more the
+    /// connection may have in flight.
+    pub fn begin(&self, calls: u32, weight: usize) -> u32 {
+        let mut state = lock(&self.state);
+        state.in_flight += calls;
+        state.in_flight_bytes += weight;
+        self.allowance(&state)
+    }
+
+    /// How many more calls the connection may have in flight. With 0, reading is paused and
+    /// [`Notice::Resume`] will come.
+    pub fn allowance_or_pause(&self) -> u32 {
+        let mut state = lock(&self.state);
+        let allowance = self.allowance(&state);
+        state.paused = allowance == 0;
+        allowance
+    }
+
+    /// Adds replies to `calls` calls that were charged `weight`; empties `replies`.
+    pub(crate) fn append(&self, replies: &mut Owed, calls: u32, weight: usize) -> Appended {
+        let mut state = lock(&self.state);
+        assert!(state.in_flight >= calls, "{calls} replies to {} calls", state.in_flight);
+        state.in_flight -= calls;
+        state.in_flight_bytes -= weight;
+        self.append_locked(state, replies)
+    }
+
+    /// Adds something that answers no call: a refusal of the connection.
+    pub(crate) fn append_refusal(&self, refusal: &mut Owed) -> Appended {
+        self.append_locked(lock(&self.state), refusal)
+    }
+
+    fn append_locked(&self, mut state: MutexGuard<'_, State>, replies: &mut Owed) -> Appended {
+        if state.closed {
+            let dropped = replies.replies();
+            replies.clear();
+            return Appended::Closed(dropped);
+        }
+        if state.owed.is_empty() {
+            std::mem::swap(&mut state.owed, replies);
+        } else {
+            state.owed.append(replies);
+        }
+        if state.writing || state.armed {
+            return Appended::Queued;
+        }
+        state.writing = true;
+        Appended::Flush
+    }
+
+    /// Writes what is owed until nothing is left or the socket is full. Only for the writer that
+    /// [`Outbox::append`] appointed. `scratch` must be new; it comes back empty, with the buffers
+    /// that were written from, so that an idle connection keeps none.
+    pub(crate) fn flush(&self, scratch: &mut Owed) -> Flushed {
+        let mut flushed = Flushed::default();
+        let mut state = lock(&self.state);
+        loop {
+            assert!(state.writing, "flush without having been appointed");
+            std::mem::swap(&mut state.owed, scratch);
+            drop(state);
+            let (written, result) = scratch.write_to(|pieces| self.transport.write(pieces));
+            flushed.replies += u64::from(written.replies);
+            flushed.bytes += written.bytes as u64;
+            flushed.writes += u64::from(written.system_calls);
+            let blocked_ns = if result.is_err() { clock::now_ns() } else { 0 };
+            state = lock(&self.state);
+            if !scratch.is_empty() {
+                let later = &mut state.owed;
+                scratch.append(later);
+                std::mem::swap(later, scratch);
+            }
+            match result {
+                _ if state.closed => return self.flush_closed(state, scratch, flushed),
+                Ok(()) if state.owed.is_empty() => return self.flush_done(state, flushed),
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if written.bytes > 0 || state.progress_ns == 0 {
+                        state.progress_ns = blocked_ns;
+                    }
+                    if !std::mem::take(&mut state.edge) {
+                        state.writing = false;
+                        state.armed = true;
+                        drop(state);
+                        self.reader.notify(Notice::Armed(self.id));
+                        return flushed;
+                    }
+                }
+                Err(_) => {
+                    state.closed = true;
+                    return self.flush_closed(state, scratch, flushed);
+                }
+            }
+        }
+    }
+
+    fn flush_done(&self, mut state: MutexGuard<'_, State>, flushed: Flushed) -> Flushed {
+        state.writing = false;
+        state.edge = false;
+        state.progress_ns = 0;
+        let notice = self.due_notice(&mut state);
+        drop(state);
+        if let Some(notice) = notice {
+            self.reader.notify(notice);
+        }
+        flushed
+    }
+
+    fn flush_closed(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        scratch: &mut Owed,
+        mut flushed: Flushed,
+    ) -> Flushed {
+        state.writing = false;
+        flushed.undeliverable += u64::from(state.owed.replies());
+        state.owed.clear();
+        scratch.clear();
+        drop(state);
+        self.reader.notify(Notice::Broken(self.id));
+        flushed
+    }
+
+    /// The reader saw a writable edge: goes on with a blocked write, if there is one.
+    pub(crate) fn writable(&self, scratch: &mut Owed) -> Flushed {
+        let mut state = lock(&self.state);
+        if state.writing {
+            state.edge = true;
+            return Flushed::default();
+        }
+        if !state.armed || state.closed {
+            return Flushed::default();
+        }
+        state.armed = false;
+        state.writing = true;
+        drop(state);
+        self.flush(scratch)
+    }
+
+    /// The connection shall end when its last reply has left. Returns whether that is now;
+    /// else [`Notice::Finished`] will come.
+    pub fn finish(&self) -> bool {
+        let mut state = lock(&self.state);
+        let idle = Self::is_idle(&state);
+        state.finishing = !idle;
+        idle
+    }
+
+    /// Whether no call is in flight and nothing is owed.
+    pub fn idle(&self) -> bool {
+        Self::is_idle(&lock(&self.state))
+    }
+
+    /// While bytes are owed to a full socket: when it last took some.
+    pub fn blocked_since(&self) -> Option<u64> {
+        let state = lock(&self.state);
+        state.armed.then_some(state.progress_ns)
+    }
+
+    /// Bytes of replies owed now.
+    pub fn owed_bytes(&self) -> usize {
+        lock(&self.state).owed.len()
+    }
+
+    /// The connection ends now: both directions are shut, replies owed are dropped. Returns how
+    /// many were. The socket itself goes with the last owner of the outbox.
+    pub fn close(&self) -> u32 {
+        let mut state = lock(&self.state);
+        state.closed = true;
+        let dropped = state.owed.replies();
+        state.owed.clear();
+        drop(state);
+        self.transport.shutdown(Shutdown::Both);
+        dropped
+    }
+
+    fn is_idle(state: &State) -> bool {
+        state.in_flight == 0 && state.owed.is_empty() && !state.writing
+    }
+
+    fn allowance(&self, state: &State) -> u32 {
+        if state.in_flight_bytes + state.owed.len() >= self.limits.owed_bytes_max {
+            return 0;
+        }
+        self.limits.calls_max.saturating_sub(state.in_flight)
+    }
+
+    /// The notice that the reader waits for, if its time has come.
+    fn due_notice(&self, state: &mut State) -> Option<Notice> {
+        if state.finishing && Self::is_idle(state) {
+            state.finishing = false;
+            return Some(Notice::Finished(self.id));
+        }
+        if state.paused && self.allowance(state) > 0 {
+            state.paused = false;
+            return Some(Notice::Resume(self.id));
+        }
+        None
+    }
+}

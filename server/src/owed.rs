@@ -1,0 +1,204 @@
+//! Reply bytes on their way out: small replies side by side in one buffer, large bodies as they
+//! came, without a copy.
+
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+
+/// A body of at least this many bytes is passed on by reference instead of being copied.
+pub(crate) const LARGE_BODY: usize = 16 << 10;
+/// Small replies are gathered in buffers of about this size.
+const GATHER_MAX: usize = 64 << 10;
+/// An emptied buffer is kept for reuse up to this size.
+const SPARE_MAX: usize = 64 << 10;
+/// At most this many pieces go into one vectored write (the kernel's IOV_MAX is 1024).
+const PIECES_MAX: usize = 16;
+
+enum Piece {
+    Gathered(Vec<u8>),
+    Large(Bytes),
+}
+
+struct Segment {
+    bytes: Piece,
+    /// Replies that are complete once this segment is written.
+    replies: u32,
+}
+
+impl Segment {
+    fn as_slice(&self) -> &[u8] {
+        match &self.bytes {
+            Piece::Gathered(bytes) => bytes,
+            Piece::Large(bytes) => bytes,
+        }
+    }
+}
+
+/// Replies that have not left yet, in order.
+#[derive(Default)]
+pub(crate) struct Owed {
+    segments: VecDeque<Segment>,
+    /// Bytes of the first segment that have left already.
+    front_written: usize,
+    bytes: usize,
+    /// An emptied buffer, kept for the next replies.
+    spare: Vec<u8>,
+}
+
+/// What [`Owed::write_to`] achieved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub(crate) bytes: usize,
+    pub(crate) replies: u32,
+    pub(crate) system_calls: u32,
+}
+
+impl Owed {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// Bytes that have not left.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Replies that have not left completely.
+    pub(crate) fn replies(&self) -> u32 {
+        self.segments.iter().map(|segment| segment.replies).sum()
+    }
+
+    /// Adds one reply, copying both parts.
+    #[inline]
+    pub(crate) fn push_small(&mut self, header: &[u8], body: &[u8]) {
+        let buffer = self.gather(1);
+        buffer.extend_from_slice(header);
+        buffer.extend_from_slice(body);
+        self.bytes += header.len() + body.len();
+    }
+
+    /// Adds a frame that answers no call.
+    pub(crate) fn push_unanswered(&mut self, frame: &[u8]) {
+        self.gather(0).extend_from_slice(frame);
+        self.bytes += frame.len();
+    }
+
+    /// Adds one reply whose body is kept by reference.
+    pub(crate) fn push_large(&mut self, header: &[u8], body: Bytes) {
+        self.gather(0).extend_from_slice(header);
+        self.bytes += header.len() + body.len();
+        self.segments.push_back(Segment { bytes: Piece::Large(body), replies: 1 });
+    }
+
+    /// Adds one reply whose body is `pattern`, repeated and cut to `length` bytes (zeros if the
+    /// pattern is empty).
+    pub(crate) fn push_repeated(&mut self, header: &[u8], pattern: &[u8], length: usize) {
+        let pattern = if pattern.is_empty() { &[0; 64][..] } else { pattern };
+        let buffer = self.gather(1);
+        buffer.extend_from_slice(header);
+        let end = buffer.len() + length;
+        while buffer.len() < end {
+            let piece = pattern.len().min(end - buffer.len());
+            buffer.extend_from_slice(&pattern[..piece]);
+        }
+        self.bytes += header.len() + length;
+    }
+
+    /// Moves everything in `later` behind what is here.
+    pub(crate) fn append(&mut self, later: &mut Owed) {
+        debug_assert_eq!(later.front_written, 0, "only unwritten replies are appended");
+        self.segments.append(&mut later.segments);
+        self.bytes += std::mem::take(&mut later.bytes);
+    }
+
+    /// Whether it has a buffer that is worth keeping.
+    pub(crate) fn has_spare(&self) -> bool {
+        self.spare.capacity() > 0
+    }
+
+    /// Forgets everything; keeps buffers.
+    pub(crate) fn clear(&mut self) {
+        while let Some(segment) = self.segments.pop_front() {
+            self.recycle(segment);
+        }
+        self.front_written = 0;
+        self.bytes = 0;
+    }
+
+    /// One write for everything, in pieces if it must be; stops when all has left or at the first
+    /// error, which is returned beside what was achieved before it.
+    pub(crate) fn write_to(
+        &mut self,
+        mut write: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> (Written, io::Result<()>) {
+        let mut written = Written::default();
+        while self.bytes > 0 {
+            let mut pieces = [IoSlice::new(&[]); PIECES_MAX];
+            let mut count = 0;
+            let mut skip = self.front_written;
+            for (piece, segment) in pieces.iter_mut().zip(&self.segments) {
+                *piece = IoSlice::new(&segment.as_slice()[skip..]);
+                skip = 0;
+                count += 1;
+            }
+            written.system_calls += 1;
+            match write(&pieces[..count]) {
+                Ok(0) => return (written, Err(io::ErrorKind::WriteZero.into())),
+                Ok(n) => {
+                    written.bytes += n;
+                    written.replies += self.advance(n);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return (written, Err(error)),
+            }
+        }
+        (written, Ok(()))
+    }
+
+    /// Notes that `n` more bytes have left; returns the replies that this completes.
+    fn advance(&mut self, n: usize) -> u32 {
+        self.bytes -= n;
+        self.front_written += n;
+        let mut replies = 0;
+        while let Some(front) = self.segments.front() {
+            let length = front.as_slice().len();
+            if self.front_written < length {
+                break;
+            }
+            self.front_written -= length;
+            replies += front.replies;
+            if let Some(segment) = self.segments.pop_front() {
+                self.recycle(segment);
+            }
+        }
+        replies
+    }
+
+    fn recycle(&mut self, segment: Segment) {
+        if let Piece::Gathered(mut bytes) = segment.bytes
+            && bytes.capacity() > self.spare.capacity()
+            && bytes.capacity() <= SPARE_MAX
+        {
+            bytes.clear();
+            self.spare = bytes;
+        }
+    }
+
+    /// The buffer that small pieces go to, with `replies` more replies in it.
+    #[inline]
+    fn gather(&mut self, replies: u32) -> &mut Vec<u8> {
+        let fits = matches!(self.segments.back(),
+            Some(Segment { bytes: Piece::Gathered(bytes), .. }) if bytes.len() < GATHER_MAX);
+        if !fits {
+            let bytes = Piece::Gathered(std::mem::take(&mut self.spare));
+            self.segments.push_back(Segment { bytes, replies: 0 });
+        }
+        match self.segments.back_mut() {
+            Some(Segment { bytes: Piece::Gathered(bytes), replies: count }) => {
+                *count += replies;
+                bytes
+            }
+            _ => unreachable!("a gathering segment was pushed just now"),
+        }
+    }
+}

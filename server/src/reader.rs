@@ -1,0 +1,358 @@
+//! A reader: one event loop that owns many connections for their whole life.
+//!
+//! Each pass reads each ready connection once and puts all calls found into the call queue in one
+//! operation; without handlers it serves them itself.
+
+use crate::call_queue::CallQueue;
+use crate::complaints::Complaints;
+use crate::connection::{Connection, Expired, Refusal, Turn};
+use crate::deadlines::Deadlines;
+use crate::handler::Executor;
+use crate::intake::Intake;
+use crate::mailbox::{ConnectionId, Delivery, Fresh, Mailbox, Notice};
+use crate::meters::ReaderMeters;
+use crate::outbox::{FlowLimits, Outbox};
+use echo_common::clock;
+use echo_common::wire::native::Status;
+use mio::{Events, Interest, Poll, Token};
+use slab::Slab;
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The token of the mailbox's waker; no connection has it, its slot number would be too large.
+pub(crate) const MAILBOX: Token = Token(usize::MAX);
+const SLOT_BITS: u32 = 32;
+const EVENTS_PER_POLL: usize = 1024;
+
+struct Entry {
+    connection: Connection,
+    generation: u32,
+    peer: SocketAddr,
+    /// Given back when the connection is dropped.
+    _slot: crate::admission::Slot,
+}
+
+/// See the module's text.
+pub(crate) struct Reader {
+    pub(crate) poll: Poll,
+    pub(crate) mailbox: Arc<Mailbox>,
+    pub(crate) intake: Intake,
+    pub(crate) executor: Executor,
+    /// Absent without handlers.
+    pub(crate) queue: Option<Arc<CallQueue>>,
+    pub(crate) flow: FlowLimits,
+    pub(crate) complaints: Arc<Complaints>,
+    pub(crate) state: ReaderState,
+}
+
+/// What a reader starts with empty.
+pub(crate) struct ReaderState {
+    connections: Slab<Entry>,
+    generation: u32,
+    /// Slots with something to do, each once.
+    ready: VecDeque<usize>,
+    deadlines: Deadlines,
+    delivery: Delivery,
+    stopping: bool,
+}
+
+impl Default for ReaderState {
+    fn default() -> ReaderState {
+        ReaderState {
+            connections: Slab::new(),
+            generation: 0,
+            ready: VecDeque::new(),
+            deadlines: Deadlines::new(),
+            delivery: Delivery::default(),
+            stopping: false,
+        }
+    }
+}
+
+fn id_of(slot: usize, generation: u32) -> ConnectionId {
+    ConnectionId((generation as usize) << SLOT_BITS | slot)
+}
+
+impl Reader {
+    fn meters(&self) -> &ReaderMeters {
+        self.intake.reader()
+    }
+
+    /// Runs until the server stops and the last connection has ended.
+    pub(crate) fn run(mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(EVENTS_PER_POLL);
+        loop {
+            self.poll(&mut events)?;
+            self.intake.now_ns = clock::now_ns();
+            for event in &events {
+                if event.token() == MAILBOX {
+                    self.open_mailbox()?;
+                } else {
+                    self.on_event(event);
+                }
+            }
+            self.turns();
+            self.hand_over();
+            self.check_deadlines();
+            if self.state.stopping && self.state.connections.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn poll(&mut self, events: &mut Events) -> io::Result<()> {
+        let may_sleep = self.state.ready.is_empty();
+        let timeout = if may_sleep {
+            self.state.deadlines.sleep(self.intake.now_ns)
+        } else {
+            Some(Duration::ZERO)
+        };
+        match self.poll.poll(events, timeout) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+            Err(_) => events.clear(),
+            Ok(()) => {}
+        }
+        if may_sleep && !events.is_empty() {
+            self.meters().wakeups.add(1);
+        }
+        Ok(())
+    }
+
+    fn find(&mut self, id: ConnectionId) -> Option<(usize, &mut Connection)> {
+        let slot = id.0 & ((1 << SLOT_BITS) - 1);
+        let entry = self.state.connections.get_mut(slot)?;
+        (id_of(slot, entry.generation) == id).then_some((slot, &mut entry.connection))
+    }
+
+    fn list(&mut self, slot: usize) {
+        let connection = &mut self.state.connections[slot].connection;
+        if !std::mem::replace(&mut connection.listed, true) {
+            self.state.ready.push_back(slot);
+        }
+    }
+
+    fn on_event(&mut self, event: &mio::event::Event) {
+        // An event may come for a connection that has ended in this pass: then there is none.
+        let Some((slot, connection)) = self.find(ConnectionId(event.token().0)) else { return };
+        if connection.on_event(event) {
+            self.close(slot);
+            return;
+        }
+        let has_work = connection.readable;
+        if event.is_writable() {
+            let outbox = Arc::clone(&connection.outbox);
+            self.executor.responder().writable(&outbox, &self.intake.reader().out);
+        }
+        if has_work {
+            self.list(slot);
+        }
+    }
+
+    fn open_mailbox(&mut self) -> io::Result<()> {
+        let mut delivery = std::mem::take(&mut self.state.delivery);
+        self.mailbox.collect(&mut delivery);
+        for fresh in delivery.fresh.drain(..) {
+            self.welcome(fresh)?;
+        }
+        for notice in delivery.notices.drain(..) {
+            self.on_notice(notice);
+        }
+        if delivery.cut {
+            self.cut_all();
+        } else if delivery.stopping && !self.state.stopping {
+            self.stop();
+        }
+        self.state.delivery = delivery;
+        Ok(())
+    }
+
+    fn welcome(&mut self, fresh: Fresh) -> io::Result<()> {
+        let Fresh { mut stream, peer, slot: admitted } = fresh;
+        if self.state.stopping {
+            return Ok(());
+        }
+        let vacant = self.state.connections.vacant_entry();
+        let slot = vacant.key();
+        self.state.generation = self.state.generation.wrapping_add(1);
+        let generation = self.state.generation;
+        let id = id_of(slot, generation);
+        let both = Interest::READABLE | Interest::WRITABLE;
+        self.poll.registry().register(&mut stream, Token(id.0), both)?;
+        let outbox = Outbox::new(Box::new(stream), id, Arc::clone(&self.mailbox), self.flow);
+        let connection = Connection::new(Arc::new(outbox), self.intake.now_ns);
+        vacant.insert(Entry { connection, generation, peer, _slot: admitted });
+        self.meters().connections_opened.add(1);
+        let limit_ns = self.intake.limits.handshake_timeout_ns;
+        self.state.deadlines.note(self.intake.now_ns, limit_ns);
+        self.list(slot);
+        Ok(())
+    }
+
+    fn on_notice(&mut self, notice: Notice) {
+        let now_ns = self.intake.now_ns;
+        let stall_ns = self.intake.limits.write_stall_timeout_ns;
+        let (Notice::Resume(id) | Notice::Armed(id) | Notice::Finished(id) | Notice::Broken(id)) =
+            notice;
+        let Some((slot, connection)) = self.find(id) else { return };
+        match notice {
+            Notice::Resume(_) => {
+                connection.resume();
+                self.list(slot);
+            }
+            Notice::Armed(_) => {
+                connection.blocked = true;
+                self.state.deadlines.note(now_ns, stall_ns);
+            }
+            Notice::Finished(_) => {
+                let turn = connection.finished(now_ns);
+                self.after_turn(slot, turn);
+            }
+            Notice::Broken(_) => self.close(slot),
+        }
+    }
+
+    /// One turn for every connection that has something to do.
+    fn turns(&mut self) {
+        for _ in 0..self.state.ready.len() {
+            let Some(slot) = self.state.ready.pop_front() else { return };
+            // A connection that ended while it was listed leaves its slot number behind.
+            let Some(entry) = self.state.connections.get_mut(slot) else { continue };
+            entry.connection.listed = false;
+            let turn = entry.connection.turn(&mut self.intake);
+            self.after_turn(slot, turn);
+        }
+    }
+
+    fn after_turn(&mut self, slot: usize, turn: Turn) {
+        let limits = &self.intake.limits;
+        let connection = &mut self.state.connections[slot].connection;
+        if let Some((since_ns, limit_ns)) = connection.running_limit(limits) {
+            self.state.deadlines.note(since_ns, limit_ns);
+        }
+        match turn {
+            Turn::Wait => {}
+            Turn::Again => self.list(slot),
+            Turn::Close => self.close(slot),
+            Turn::Refuse(refusal) => self.refuse(slot, &refusal),
+        }
+    }
+
+    fn refuse(&mut self, slot: usize, refusal: &Refusal) {
+        let limits = self.intake.limited();
+        match refusal.status {
+            Status::FrameTooLarge => limits.frames_oversize.add(1),
+            Status::TimedOut => limits.frame_timeouts.add(1),
+            _ => limits.frames_malformed.add(1),
+        }
+        let entry = &mut self.state.connections[slot];
+        self.complaints.write(
+            refusal.status.name(),
+            format_args!("connection from {} refused: {}", entry.peer, refusal.why),
+        );
+        let outbox = Arc::clone(&entry.connection.outbox);
+        if !refusal.frame.is_empty() {
+            let out = &self.intake.reader().out;
+            self.executor.responder().refuse(&outbox, &refusal.frame, out);
+        }
+        let turn = self.state.connections[slot].connection.end(self.intake.now_ns);
+        self.after_turn(slot, turn);
+    }
+
+    fn close(&mut self, slot: usize) {
+        let entry = self.state.connections.remove(slot);
+        let dropped = entry.connection.outbox.close();
+        self.meters().out.undeliverable.add(u64::from(dropped));
+        self.meters().connections_closed.add(1);
+    }
+
+    /// All calls of the pass leave in one operation.
+    fn hand_over(&mut self) {
+        if self.intake.calls.is_empty() {
+            return;
+        }
+        self.meters().passes.add(1);
+        let mut calls = std::mem::take(&mut self.intake.calls);
+        match &self.queue {
+            None => self.executor.serve(calls.drain(..), &self.intake.reader().out),
+            Some(queue) => {
+                let put = queue.put(&mut calls);
+                if put.waits > 0 {
+                    self.intake.limited().queue_full_waits.add(put.waits);
+                    self.meters().blocked_ns.add(put.blocked_ns);
+                }
+                for run in calls.drain(..) {
+                    self.intake.limited().calls_rejected.add(u64::from(run.count));
+                    self.executor.reject(run, &self.intake.reader().out);
+                }
+                std::thread::yield_now();
+            }
+        }
+        self.intake.calls = calls;
+    }
+
+    fn check_deadlines(&mut self) {
+        let now_ns = self.intake.now_ns;
+        if !self.state.deadlines.start_scan(now_ns) {
+            return;
+        }
+        let mut due = Vec::new();
+        for (slot, entry) in &mut self.state.connections {
+            let (at_ns, expired) = entry.connection.deadline(&self.intake.limits, now_ns);
+            if at_ns <= now_ns {
+                due.push((slot, expired));
+            } else {
+                self.state.deadlines.note(at_ns, 0);
+            }
+        }
+        self.state.deadlines.end_scan(now_ns);
+        for (slot, expired) in due {
+            self.expire(slot, expired);
+        }
+    }
+
+    fn expire(&mut self, slot: usize, expired: Expired) {
+        let peer = self.state.connections[slot].peer;
+        let limits = self.intake.limited();
+        let why = match expired {
+            Expired::Frame => return self.refuse(slot, &Refusal::frame_timeout()),
+            Expired::Linger => return self.close(slot),
+            Expired::Handshake => {
+                limits.handshake_timeouts.add(1);
+                "no whole frame came within --handshake-timeout"
+            }
+            Expired::Idle => {
+                limits.idle_closed.add(1);
+                "it was silent for --idle-timeout"
+            }
+            Expired::WriteStall => {
+                limits.write_stalls.add(1);
+                "it took none of the bytes owed to it for --write-stall-timeout"
+            }
+        };
+        self.complaints.write(why, format_args!("connection from {peer} ended: {why}"));
+        self.close(slot);
+    }
+
+    /// No more is read; every connection ends as soon as its calls are answered.
+    fn stop(&mut self) {
+        self.state.stopping = true;
+        let slots: Vec<usize> = self.state.connections.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            self.state.connections[slot].connection.stop();
+            self.list(slot);
+        }
+    }
+
+    /// Draining took too long: what is left is closed as it is.
+    fn cut_all(&mut self) {
+        self.state.stopping = true;
+        let slots: Vec<usize> = self.state.connections.iter().map(|(slot, _)| slot).collect();
+        self.intake.limited().drain_cut.add(slots.len() as u64);
+        for slot in slots {
+            self.close(slot);
+        }
+    }
+}

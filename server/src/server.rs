@@ -1,0 +1,376 @@
+//! Builds the rooms, starts and joins the threads, and knows the order of draining: listener,
+//! readers (whose connections wait for their replies), call queue, handlers.
+
+use crate::admission::Admission;
+use crate::call_queue::CallQueue;
+use crate::complaints::{Complaints, say};
+use crate::handler::{self, Executor};
+use crate::intake::Intake;
+use crate::limits::Limits;
+use crate::listener::{self, Assign, Listener, SocketBuffers};
+use crate::mailbox::Mailbox;
+use crate::meters::{Meters, ThreadMeter};
+use crate::reader::{MAILBOX, Reader, ReaderState};
+use crate::service::Service;
+use crate::snapshot::{Snapshot, Snapshots};
+use echo_common::{clock, pinning};
+use mio::{Poll, Waker};
+use std::any::Any;
+use std::io;
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Everything a server is made of.
+pub struct Config {
+    /// Where to listen; port 0 takes any free port.
+    pub address: SocketAddr,
+    /// Reader threads, at least 1.
+    pub readers: usize,
+    /// Handler threads; 0 serves calls on the readers.
+    pub handlers: usize,
+    /// CPU of each reader; empty leaves them unpinned.
+    pub reader_cpus: Vec<usize>,
+    /// CPU of each handler; empty leaves them unpinned.
+    pub handler_cpus: Vec<usize>,
+    /// Whether a thread that cannot be pinned ends the start.
+    pub strict_pin: bool,
+    /// How connections are dealt to readers.
+    pub assign: Assign,
+    /// The bounds.
+    pub limits: Limits,
+    /// Networks that may connect; empty for all.
+    pub allow: Vec<ipnet::IpNet>,
+    /// Kernel buffers of accepted sockets.
+    pub buffers: SocketBuffers,
+    /// Whether stats calls are answered.
+    pub remote_stats: bool,
+    /// What is served.
+    pub service: Arc<dyn Service>,
+}
+
+/// Why a server did not start or did not end well.
+#[derive(Debug, Error)]
+pub enum ServerError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The system refused something that every server needs.
+    #[error("cannot start: {0}")]
+    Start(#[from] io::Error),
+    /// A thread could not be pinned and `strict_pin` was asked.
+    #[error("{0}")]
+    Pin(String),
+    /// A thread died. The others cannot make up for it.
+    #[error("thread {name} died: {why}")]
+    ThreadDied {
+        /// The thread.
+        name: String,
+        /// Its last words.
+        why: String,
+    },
+}
+
+enum Report {
+    Started(Result<(), String>),
+    ReaderEnded,
+    Died(ServerError),
+    Stop,
+}
+
+/// A running server.
+pub struct Server {
+    address: SocketAddr,
+    snapshots: Arc<Snapshots>,
+    readers: Vec<Arc<Mailbox>>,
+    queue: Option<Arc<CallQueue>>,
+    drain_timeout: Option<Duration>,
+    stopper: Stopper,
+    reports: mpsc::Receiver<Report>,
+    threads: Threads,
+    readers_ended: usize,
+}
+
+/// Stops a server, from any thread, any number of times.
+#[derive(Clone)]
+pub struct Stopper {
+    stopping: Arc<AtomicBool>,
+    listener: Arc<Waker>,
+    reports: mpsc::Sender<Report>,
+}
+
+impl Stopper {
+    /// Starts the drain; returns at once.
+    pub fn stop(&self) {
+        // Both fail only when the server has ended already.
+        self.stopping.store(true, Ordering::Release);
+        let _ = self.listener.wake();
+        let _ = self.reports.send(Report::Stop);
+    }
+}
+
+#[derive(Default)]
+struct Threads {
+    listener: Option<JoinHandle<()>>,
+    readers: Vec<JoinHandle<()>>,
+    handlers: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Opens the socket and starts every thread.
+    pub fn start(config: Config) -> Result<Server, ServerError> {
+        assert!(config.readers > 0, "a server needs a reader");
+        let address = config.address;
+        let socket = listener::open(address, config.limits.backlog, config.buffers)
+            .map_err(|source| ServerError::Listen { address, source })?;
+        let address = socket.local_addr()?;
+        let meters = Arc::new(Meters::new(config.readers, config.handlers));
+        let complaints = Complaints::new(Arc::clone(&meters));
+        let limits = &config.limits;
+        let admission = Admission::new(
+            limits.max_connections,
+            limits.max_connections_per_peer,
+            config.allow.clone(),
+        );
+        let queue = (config.handlers > 0).then(|| {
+            let queue = CallQueue::new(limits.queue_capacity, config.handlers, limits.when_full);
+            Arc::new(queue)
+        });
+        let snapshots = Arc::new(Snapshots::new(
+            Arc::clone(&meters),
+            queue.clone(),
+            Arc::clone(&admission),
+            config.remote_stats,
+        ));
+        let (reports, received) = mpsc::channel();
+        let poll = Poll::new()?;
+        let stopper = Stopper {
+            stopping: Arc::default(),
+            listener: Arc::new(Waker::new(poll.registry(), listener::STOP)?),
+            reports: reports.clone(),
+        };
+        let mut server = Server {
+            address,
+            snapshots,
+            readers: Vec::new(),
+            queue,
+            drain_timeout: limits.drain_timeout,
+            stopper,
+            reports: received,
+            threads: Threads::default(),
+            readers_ended: 0,
+        };
+        server.start_readers(&config, &meters, &complaints)?;
+        server.start_handlers(&config, &meters)?;
+        server.await_started(config.readers + config.handlers, config.strict_pin)?;
+        let listener = Listener {
+            poll,
+            socket,
+            admission,
+            readers: server.readers.clone(),
+            assign: config.assign,
+            meters,
+            complaints,
+            stopping: Arc::clone(&server.stopper.stopping),
+            handed: vec![0; config.readers],
+            next_reader: 0,
+        };
+        let thread = spawn("listener".into(), reports, move || listener.run())?;
+        server.threads.listener = Some(thread);
+        Ok(server)
+    }
+
+    fn start_readers(
+        &mut self,
+        config: &Config,
+        meters: &Arc<Meters>,
+        complaints: &Arc<Complaints>,
+    ) -> Result<(), ServerError> {
+        for number in 0..config.readers {
+            let poll = Poll::new()?;
+            let waker = Waker::new(poll.registry(), MAILBOX)?;
+            let mailbox = Arc::new(Mailbox::new(config.limits.reader_inbox, Box::new(waker)));
+            self.readers.push(Arc::clone(&mailbox));
+            let reader = Reader {
+                poll,
+                mailbox,
+                intake: Intake::new(config.limits.read(), Arc::clone(meters), number),
+                executor: Executor::new(Arc::clone(&config.service), Arc::clone(&self.snapshots)),
+                queue: self.queue.clone(),
+                flow: config.limits.flow(),
+                complaints: Arc::clone(complaints),
+                state: ReaderState::default(),
+            };
+            let meters = Arc::clone(meters);
+            let cpu = config.reader_cpus.get(number).copied();
+            let reports = self.stopper.reports.clone();
+            let name = meters.readers[number].thread.name.clone();
+            let thread = spawn(name, reports.clone(), move || {
+                settle(&meters.readers[number].thread, cpu, &reports);
+                reader.run()?;
+                tell(&reports, Report::ReaderEnded);
+                Ok(())
+            })?;
+            self.threads.readers.push(thread);
+        }
+        Ok(())
+    }
+
+    fn start_handlers(&mut self, config: &Config, meters: &Arc<Meters>) -> Result<(), ServerError> {
+        let Some(queue) = self.queue.clone() else { return Ok(()) };
+        for number in 0..config.handlers {
+            let executor = Executor::new(Arc::clone(&config.service), Arc::clone(&self.snapshots));
+            let (queue, meters) = (Arc::clone(&queue), Arc::clone(meters));
+            let cpu = config.handler_cpus.get(number).copied();
+            let reports = self.stopper.reports.clone();
+            let name = meters.handlers[number].thread.name.clone();
+            let thread = spawn(name, reports.clone(), move || {
+                settle(&meters.handlers[number].thread, cpu, &reports);
+                handler::run(number, &queue, executor, &meters.handlers[number]);
+                Ok(())
+            })?;
+            self.threads.handlers.push(thread);
+        }
+        Ok(())
+    }
+
+    /// Waits until every thread has said where it runs; says which could not be pinned.
+    fn await_started(&mut self, threads: usize, strict_pin: bool) -> Result<(), ServerError> {
+        let mut started = 0;
+        while started < threads {
+            match self.reports.recv() {
+                Ok(Report::Started(Ok(()))) => started += 1,
+                Ok(Report::Started(Err(why))) if strict_pin => return Err(ServerError::Pin(why)),
+                Ok(Report::Started(Err(why))) => {
+                    say(why);
+                    started += 1;
+                }
+                Ok(Report::Died(error)) => return Err(error),
+                Ok(Report::Stop | Report::ReaderEnded) | Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the server listens, with the real port.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The counters.
+    pub fn snapshots(&self) -> Arc<Snapshots> {
+        Arc::clone(&self.snapshots)
+    }
+
+    /// A handle that stops the server.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// Waits until the server is stopped, drains it, and returns the final counters; or fails at
+    /// once when a thread dies.
+    pub fn join(mut self) -> Result<Snapshot, ServerError> {
+        while !matches!(self.next_report(None)?, Some(Report::Stop)) {}
+        if let Some(listener) = self.threads.listener.take() {
+            join(listener);
+        }
+        for reader in &self.readers {
+            reader.stop();
+        }
+        let drained = self.await_readers(self.drain_timeout)?;
+        if !drained {
+            for reader in &self.readers {
+                reader.cut();
+            }
+        }
+        if let Some(queue) = &self.queue {
+            queue.close();
+        }
+        if drained || self.await_readers(Some(CUT_TIME))? {
+            self.threads.readers.drain(..).for_each(join);
+            // After a cut a handler may still be inside a call that nobody waits for any more.
+            let handlers = self.threads.handlers.drain(..);
+            handlers.filter(|handler| drained || handler.is_finished()).for_each(join);
+        }
+        Ok(self.snapshots.take())
+    }
+
+    /// The next report, or `None` when `timeout` is over; a thread's death is an error.
+    fn next_report(&self, timeout: Option<Duration>) -> Result<Option<Report>, ServerError> {
+        let report = match timeout {
+            None => self.reports.recv().ok(),
+            Some(timeout) => self.reports.recv_timeout(timeout).ok(),
+        };
+        match report {
+            Some(Report::Died(error)) => Err(error),
+            other => Ok(other),
+        }
+    }
+
+    /// Waits for the readers that still run; returns whether all have ended in time.
+    fn await_readers(&mut self, timeout: Option<Duration>) -> Result<bool, ServerError> {
+        let until_ns = timeout.map(|timeout| clock::now_ns().saturating_add(clock::ns(timeout)));
+        while self.readers_ended < self.readers.len() {
+            let left = until_ns
+                .map(|until_ns| Duration::from_nanos(clock::elapsed_ns(clock::now_ns(), until_ns)));
+            match self.next_report(left)? {
+                Some(Report::ReaderEnded) => self.readers_ended += 1,
+                Some(_) => {}
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// How long readers may take to close what is left after a cut.
+const CUT_TIME: Duration = Duration::from_millis(500);
+
+/// Starts a thread whose end by panic or error is reported.
+fn spawn(
+    name: String,
+    reports: mpsc::Sender<Report>,
+    body: impl FnOnce() -> io::Result<()> + Send + 'static,
+) -> io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name.clone()).spawn(move || {
+        let why = match catch_unwind(AssertUnwindSafe(body)) {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(panic) => last_words(&*panic),
+        };
+        tell(&reports, Report::Died(ServerError::ThreadDied { name, why }));
+    })
+}
+
+/// Pins the calling thread if it has a CPU, and says how that went.
+fn settle(meter: &ThreadMeter, cpu: Option<usize>, reports: &mpsc::Sender<Report>) {
+    let pinned = cpu.map_or(Ok(()), pinning::pin_current_thread);
+    meter.started(if pinned.is_ok() { cpu } else { None });
+    let pinned = pinned.map_err(|error| format!("{} runs unpinned: {error}", meter.name));
+    tell(reports, Report::Started(pinned));
+}
+
+/// Reports to whoever joins the server. Nobody listens any more once it has given up on draining.
+fn tell(reports: &mpsc::Sender<Report>, report: Report) {
+    let _ = reports.send(report);
+}
+
+/// Waits for a thread that has ended or is about to; its death was reported by itself.
+fn join(thread: JoinHandle<()>) {
+    let _ = thread.join();
+}
+
+fn last_words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "it panicked without a message".into())
+}

@@ -1,0 +1,224 @@
+//! The server's counters at one moment, as a value: what a stats call is answered with, and what
+//! the stats lines and the final summary are made of.
+
+use crate::admission::Admission;
+use crate::call_queue::CallQueue;
+use crate::meters::{Meters, OutMeters};
+use echo_common::{clock, cpu_time};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Version of the JSON shape; raised when a field changes its meaning.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Counters since the start of the server. Times in nanoseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Snapshot {
+    /// See [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Since the server started.
+    pub uptime_ns: u64,
+    /// CPU time of the whole process, user and system.
+    pub cpu_ns: u64,
+    /// Context switches of the whole process.
+    pub context_switches: ContextSwitches,
+    /// Calls read, stats calls apart.
+    pub calls: u64,
+    /// Replies (error replies too) whose last byte a socket took.
+    pub replies: u64,
+    /// Replies dropped because their connection had ended.
+    pub replies_undeliverable: u64,
+    /// Calls that the service failed on by panicking.
+    pub handler_panics: u64,
+    /// Bytes read.
+    pub bytes_in: u64,
+    /// Bytes written.
+    pub bytes_out: u64,
+    /// Read system calls.
+    pub reads: u64,
+    /// Write system calls.
+    pub writes: u64,
+    /// Connections open now.
+    pub connections_open: usize,
+    /// By reader.
+    pub readers: Vec<ReaderSnapshot>,
+    /// By handler.
+    pub handlers: Vec<HandlerSnapshot>,
+    /// The call queue; absent without handlers.
+    pub queue: Option<QueueSnapshot>,
+    /// How often each limit acted.
+    pub limits: BTreeMap<&'static str, u64>,
+}
+
+/// Context switches of the process.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct ContextSwitches {
+    /// A thread slept.
+    pub voluntary: u64,
+    /// A thread was preempted or yielded.
+    pub involuntary: u64,
+}
+
+/// One reader.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReaderSnapshot {
+    /// Thread name.
+    pub name: String,
+    /// The CPU it is pinned to.
+    pub cpu: Option<usize>,
+    /// CPU time.
+    pub cpu_ns: u64,
+    /// Time runnable without a CPU.
+    pub wait_ns: u64,
+    /// Calls read.
+    pub calls: u64,
+    /// Passes that found calls.
+    pub passes: u64,
+    /// Polls that might sleep and came back with events.
+    pub wakeups: u64,
+    /// Connections that it serves now.
+    pub connections: u64,
+    /// Time waiting for room in the call queue.
+    pub blocked_ns: u64,
+}
+
+/// One handler.
+#[derive(Clone, Debug, Serialize)]
+pub struct HandlerSnapshot {
+    /// Thread name.
+    pub name: String,
+    /// The CPU it is pinned to.
+    pub cpu: Option<usize>,
+    /// CPU time.
+    pub cpu_ns: u64,
+    /// Time runnable without a CPU.
+    pub wait_ns: u64,
+    /// Calls served.
+    pub calls: u64,
+    /// Takes from the queue.
+    pub takes: u64,
+    /// Takes that slept first.
+    pub wakeups: u64,
+}
+
+/// The call queue.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct QueueSnapshot {
+    /// Calls waiting now.
+    pub depth: usize,
+    /// Most calls that ever waited.
+    pub depth_max: usize,
+    /// The bound.
+    pub capacity: usize,
+    /// Puts that waited for room.
+    pub full_waits: u64,
+    /// Calls refused because it was full.
+    pub rejected: u64,
+}
+
+/// Takes snapshots of one server.
+pub struct Snapshots {
+    started_ns: u64,
+    meters: Arc<Meters>,
+    queue: Option<Arc<CallQueue>>,
+    admission: Arc<Admission>,
+    remote: bool,
+}
+
+impl Snapshots {
+    /// The parts that are looked at; `remote` says whether clients may ask, too.
+    pub fn new(
+        meters: Arc<Meters>,
+        queue: Option<Arc<CallQueue>>,
+        admission: Arc<Admission>,
+        remote: bool,
+    ) -> Snapshots {
+        Snapshots { started_ns: clock::now_ns(), meters, queue, admission, remote }
+    }
+
+    /// Whether stats calls are answered.
+    pub fn is_remote(&self) -> bool {
+        self.remote
+    }
+
+    /// The counters as JSON, on one line.
+    pub fn json(&self) -> String {
+        serde_json::to_string(&self.take()).expect("a snapshot has only string keys and numbers")
+    }
+
+    /// The counters now.
+    pub fn take(&self) -> Snapshot {
+        let meters = &self.meters;
+        let out = |field: fn(&OutMeters) -> u64| meters.out().map(field).sum::<u64>();
+        let switches = cpu_time::process_context_switches().unwrap_or_default();
+        Snapshot {
+            schema_version: SCHEMA_VERSION,
+            uptime_ns: clock::elapsed_ns(self.started_ns, clock::now_ns()),
+            cpu_ns: cpu_time::process_cpu_ns(),
+            context_switches: ContextSwitches {
+                voluntary: switches.voluntary,
+                involuntary: switches.involuntary,
+            },
+            replies: out(|out| out.replies.get()),
+            replies_undeliverable: out(|out| out.undeliverable.get()),
+            handler_panics: out(|out| out.panics.get()),
+            bytes_out: out(|out| out.bytes.get()),
+            writes: out(|out| out.writes.get()),
+            calls: meters.calls(),
+            bytes_in: meters.readers.iter().map(|reader| reader.bytes_in.get()).sum(),
+            reads: meters.readers.iter().map(|reader| reader.reads.get()).sum(),
+            connections_open: self.admission.open(),
+            readers: self.readers(),
+            handlers: self.handlers(),
+            queue: self.queue.as_deref().map(|queue| self.queue(queue)),
+            limits: meters.limits.all().collect(),
+        }
+    }
+
+    fn readers(&self) -> Vec<ReaderSnapshot> {
+        let one = |reader: &crate::meters::ReaderMeters| {
+            let times = reader.thread.times();
+            let opened = reader.connections_opened.get();
+            ReaderSnapshot {
+                name: reader.thread.name.clone(),
+                cpu: reader.thread.pinned(),
+                cpu_ns: times.run_ns,
+                wait_ns: times.wait_ns,
+                calls: reader.calls.get(),
+                passes: reader.passes.get(),
+                wakeups: reader.wakeups.get(),
+                connections: opened.saturating_sub(reader.connections_closed.get()),
+                blocked_ns: reader.blocked_ns.get(),
+            }
+        };
+        self.meters.readers.iter().map(|reader| one(reader)).collect()
+    }
+
+    fn handlers(&self) -> Vec<HandlerSnapshot> {
+        let one = |handler: &crate::meters::HandlerMeters| {
+            let times = handler.thread.times();
+            HandlerSnapshot {
+                name: handler.thread.name.clone(),
+                cpu: handler.thread.pinned(),
+                cpu_ns: times.run_ns,
+                wait_ns: times.wait_ns,
+                calls: handler.calls.get(),
+                takes: handler.takes.get(),
+                wakeups: handler.wakeups.get(),
+            }
+        };
+        self.meters.handlers.iter().map(|handler| one(handler)).collect()
+    }
+
+    fn queue(&self, queue: &CallQueue) -> QueueSnapshot {
+        let (depth, depth_max) = queue.depth();
+        QueueSnapshot {
+            depth,
+            depth_max,
+            capacity: queue.capacity(),
+            full_waits: self.meters.limits.queue_full_waits.get(),
+            rejected: self.meters.limits.calls_rejected.get(),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The periodic line of counters and the final summary, both from snapshots.
+
+use crate::snapshot::Snapshot;
+use echo_common::quantity::grouped;
+use std::fmt::Write;
+
+/// Runnable or running, as a share of the time that passed: 1 means that the thread never slept.
+fn busy(cpu_ns: u64, wait_ns: u64, elapsed_ns: u64) -> f64 {
+    if elapsed_ns == 0 { 0.0 } else { (cpu_ns + wait_ns) as f64 / elapsed_ns as f64 }
+}
+
+fn per(count: u64, events: u64) -> f64 {
+    if events == 0 { 0.0 } else { count as f64 / events as f64 }
+}
+
+/// What happened between two snapshots, on one line.
+pub fn line(before: &Snapshot, now: &Snapshot) -> String {
+    let elapsed_ns = now.uptime_ns - before.uptime_ns;
+    let rate = (now.calls - before.calls) as f64 / (elapsed_ns as f64 / 1e9);
+    let mut out = format!("{} calls/s, {} connections", grouped(rate as u64), now.connections_open);
+    out += "; readers busy (calls per wake-up):";
+    for (reader, was) in now.readers.iter().zip(&before.readers) {
+        let busy = busy(reader.cpu_ns - was.cpu_ns, reader.wait_ns - was.wait_ns, elapsed_ns);
+        let calls = per(reader.calls - was.calls, reader.wakeups - was.wakeups);
+        // Writing to a string cannot fail.
+        let _ = write!(out, " {:.0} % ({calls:.1})", 100.0 * busy);
+    }
+    if let Some(queue) = &now.queue {
+        let _ = write!(out, "; queue {} of {}", queue.depth, queue.capacity);
+    }
+    if !now.handlers.is_empty() {
+        out += "; handlers busy:";
+        for (handler, was) in now.handlers.iter().zip(&before.handlers) {
+            let cpu_ns = handler.cpu_ns - was.cpu_ns;
+            let busy = busy(cpu_ns, handler.wait_ns - was.wait_ns, elapsed_ns);
+            let _ = write!(out, " {:.0} %", 100.0 * busy);
+        }
+    }
+    out
+}
+
+/// Everything that was counted from start to end.
+pub fn summary(last: &Snapshot) -> String {
+    let seconds = last.uptime_ns as f64 / 1e9;
+    let mut out = format!(
+        "served {} calls in {seconds:.1} s: {} replies sent, {} undeliverable, {} handler panics, \
+         {:.2} us CPU per call",
+        grouped(last.calls),
+        grouped(last.replies),
+        grouped(last.replies_undeliverable),
+        grouped(last.handler_panics),
+        per(last.cpu_ns, last.calls) / 1e3,
+    );
+    out += "\ncounters:";
+    let _ = write!(
+        out,
+        " calls={} replies={} replies_undeliverable={} handler_panics={} bytes_in={} bytes_out={} \
+         reads={} writes={}",
+        last.calls,
+        last.replies,
+        last.replies_undeliverable,
+        last.handler_panics,
+        last.bytes_in,
+        last.bytes_out,
+        last.reads,
+        last.writes,
+    );
+    for (name, count) in &last.limits {
+        let _ = write!(out, " {name}={count}");
+    }
+    out
+}

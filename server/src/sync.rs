@@ -1,0 +1,21 @@
+//! Locks and atomics: the standard library's, or the model checker's under `--cfg loom`.
+//!
+//! Everything that more than one thread touches takes its types from here, so that the call
+//! queue, the mailbox and the outbox can be run under the model checker as they are.
+
+#[cfg(not(loom))]
+pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+#[cfg(loom)]
+pub(crate) use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+/// Locks, also after a panic elsewhere: every critical section here leaves its state whole, so a
+/// poisoned lock says nothing about the data and must not end the next call too.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// [`Condvar::wait`], with the same view of poisoning as [`lock`].
+pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    condvar.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner())
+}
