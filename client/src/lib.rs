@@ -1,1 +1,38 @@
-//! echo-client
+//! echo-client: a load client that keeps calls in flight, checks every reply and says what it saw.
+//!
+//! ```text
+//!  options -> plan -> run ---- control (phase, window, budget) ----+
+//!                      |                                           |
+//!                      |          worker 1..W, one event loop each v
+//!                      |   connect -> barrier -> connection 1..C/W
+//!                      |                 call_table: who waits      outbox: what is owed
+//!                      |                 reply_reader: what came -> ledger (outcome, latency)
+//!                      v
+//!                    report -> text | json          progress (main reads the workers' counters)
+//! ```
+
+mod budget;
+mod call_frames;
+mod call_table;
+mod connect;
+mod connect_error;
+mod connection;
+mod control;
+mod crew;
+mod flow;
+mod latency;
+pub mod options;
+mod outbox;
+mod outcome;
+mod payload;
+mod plan;
+mod program;
+mod progress;
+mod remote_stats;
+mod reply_reader;
+mod report;
+mod run;
+mod timeline;
+mod worker;
+
+pub use program::program;

@@ -1,0 +1,164 @@
+//! The bytes of a call and the head that its reply must have. All calls of a run have one shape, so
+//! that a frame is made anew from its id whenever it is needed: what a socket did not take is kept
+//! as ids, not as bytes.
+
+use crate::payload::Payload;
+use echo_common::wire::native::{
+    FLAG_RESP_SIZE, FRAME_MAX_DEFAULT, HEADER_LEN, Header, Kind, RESP_SIZE_LEN,
+};
+use std::io::IoSlice;
+
+/// Bytes of the longest header with its extension.
+pub(crate) const CALL_HEAD_MAX: usize = HEADER_LEN + RESP_SIZE_LEN;
+
+/// How the calls of a run look on the wire.
+#[derive(Debug)]
+pub(crate) struct CallFrames {
+    pub(crate) payload: Payload,
+    /// Whether reply bytes are compared, or only counted.
+    pub(crate) verify: bool,
+    /// Length, kind, flags and status of every call.
+    call_start: [u8; 8],
+    resp_size: Option<[u8; RESP_SIZE_LEN]>,
+    /// Length, kind, flags and status of every correct reply.
+    reply_start: [u8; 8],
+}
+
+impl CallFrames {
+    /// Calls of `payload_len` bytes that ask for `reply_len` bytes, if that is not the same.
+    pub(crate) fn new(payload_len: usize, reply_len: Option<u32>, verify: bool) -> CallFrames {
+        let expected = reply_len.map_or(payload_len, |len| len as usize);
+        let (flags, extension) = match reply_len {
+            Some(_) => (FLAG_RESP_SIZE, RESP_SIZE_LEN),
+            None => (0, 0),
+        };
+        CallFrames {
+            payload: Payload::new(payload_len, expected),
+            verify,
+            call_start: start(Header::new(Kind::Call, flags, 0, extension, payload_len)),
+            resp_size: reply_len.map(u32::to_be_bytes),
+            reply_start: start(Header::new(Kind::Reply, 0, 0, 0, expected)),
+        }
+    }
+
+    /// Bytes of a call's frame.
+    #[inline]
+    pub(crate) fn call_len(&self) -> usize {
+        self.head_len() + self.payload.len()
+    }
+
+    /// Bytes of a call's header and extension.
+    #[inline]
+    fn head_len(&self) -> usize {
+        HEADER_LEN + self.resp_size.map_or(0, |size| size.len())
+    }
+
+    /// Bytes of a correct reply's payload.
+    #[inline]
+    pub(crate) fn reply_len(&self) -> usize {
+        self.payload.reply_len()
+    }
+
+    /// The longest frame that is taken from the server, by its length word.
+    pub(crate) fn frame_max(&self) -> usize {
+        FRAME_MAX_DEFAULT.max(self.reply_len() + HEADER_LEN)
+    }
+
+    /// The id, if `head` is that of a reply of the right length without extensions.
+    #[inline]
+    pub(crate) fn correct_reply_id(&self, head: &[u8; HEADER_LEN]) -> Option<u64> {
+        let (start, id) = head.split_at(8);
+        if start != self.reply_start {
+            return None;
+        }
+        id.first_chunk().map(|id| u64::from_be_bytes(*id))
+    }
+
+    /// Whether `bytes` are right as bytes `position..` of the reply to `id`.
+    #[inline]
+    pub(crate) fn matches(&self, id: u64, position: usize, bytes: &[u8]) -> bool {
+        !self.verify || self.payload.matches(id, position, bytes)
+    }
+
+    /// Appends a whole call.
+    #[inline]
+    pub(crate) fn encode(&self, id: u64, out: &mut Vec<u8>) {
+        let mut head = [0; HEADER_LEN];
+        head[..8].copy_from_slice(&self.call_start);
+        head[8..].copy_from_slice(&id.to_be_bytes());
+        out.extend_from_slice(&head);
+        if let Some(size) = &self.resp_size {
+            out.extend_from_slice(size);
+        }
+        let mut position = 0;
+        while position < self.payload.len() {
+            let piece = self.payload.call_piece(id, position);
+            out.extend_from_slice(piece);
+            position += piece.len();
+        }
+    }
+
+    /// A call's header and extension, and how long they are.
+    pub(crate) fn head(&self, id: u64) -> ([u8; CALL_HEAD_MAX], usize) {
+        let mut head = [0; CALL_HEAD_MAX];
+        head[..8].copy_from_slice(&self.call_start);
+        head[8..HEADER_LEN].copy_from_slice(&id.to_be_bytes());
+        if let Some(size) = &self.resp_size {
+            head[HEADER_LEN..].copy_from_slice(size);
+        }
+        (head, self.head_len())
+    }
+
+    /// Adds slices of the call `id` from byte `skip` of its frame on, as long as there is room.
+    /// Nothing is copied: they point into `head` and into the pattern.
+    pub(crate) fn slices<'a>(
+        &'a self,
+        id: u64,
+        head: &'a [u8],
+        skip: usize,
+        out: &mut SliceList<'a>,
+    ) {
+        if skip < head.len() {
+            out.push(&head[skip..]);
+        }
+        let mut position = skip.saturating_sub(head.len());
+        while position < self.payload.len() && !out.is_full() {
+            let piece = self.payload.call_piece(id, position);
+            out.push(piece);
+            position += piece.len();
+        }
+    }
+}
+
+/// A bounded list for one vectored write.
+pub(crate) struct SliceList<'a> {
+    slices: [IoSlice<'a>; SliceList::CAPACITY],
+    len: usize,
+}
+
+impl<'a> SliceList<'a> {
+    const CAPACITY: usize = 32;
+
+    pub(crate) fn new() -> SliceList<'a> {
+        SliceList { slices: [IoSlice::new(&[]); SliceList::CAPACITY], len: 0 }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.len == SliceList::CAPACITY
+    }
+
+    pub(crate) fn as_slices(&self) -> &[IoSlice<'a>] {
+        &self.slices[..self.len]
+    }
+
+    fn push(&mut self, bytes: &'a [u8]) {
+        if !self.is_full() {
+            self.slices[self.len] = IoSlice::new(bytes);
+            self.len += 1;
+        }
+    }
+}
+
+fn start(header: Header) -> [u8; 8] {
+    *header.encode().first_chunk().expect("a header has more than 8 bytes")
+}

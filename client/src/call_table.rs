@@ -1,0 +1,214 @@
+//! The calls of one connection that wait for their reply.
+//!
+//! A call id is `generation << 32 | slot`. The slot finds the call by index; the generation moves
+//! on each time the slot is given up, so that a reply to a call that has ended is told from a
+//! reply to the slot's present call.
+
+/// What the table knew of a call that has just ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EndedCall {
+    /// When the call was started.
+    pub(crate) sent_ns: u64,
+    /// Whether it was started in the measured phase (not in the warm-up).
+    pub(crate) measured: bool,
+}
+
+/// What an id that came from the server refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A call that waited; it has ended now and its slot is free.
+    Open(EndedCall),
+    /// A call that had timed out before.
+    Late,
+    /// Never given out, or answered before.
+    Unknown,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Free,
+    WarmUp,
+    Measured,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    sent_ns: u64,
+    generation: u32,
+    state: State,
+}
+
+/// Calls in flight on one connection; never more than `capacity`.
+#[derive(Debug)]
+pub(crate) struct CallTable {
+    slots: Box<[Slot]>,
+    free: Vec<u32>,
+    /// Timed-out calls whose reply may still come.
+    overdue: u64,
+}
+
+impl CallTable {
+    /// Room for `capacity` calls in flight.
+    pub(crate) fn new(capacity: usize) -> CallTable {
+        let slot = Slot { sent_ns: 0, generation: 0, state: State::Free };
+        let last = u32::try_from(capacity).expect("the plan bounds calls in flight");
+        CallTable {
+            slots: vec![slot; capacity].into_boxed_slice(),
+            free: (0..last).rev().collect(),
+            overdue: 0,
+        }
+    }
+
+    /// How many more calls may be started.
+    #[inline]
+    pub(crate) fn free(&self) -> usize {
+        self.free.len()
+    }
+
+    /// How many calls wait for their reply.
+    #[inline]
+    pub(crate) fn open(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Enters a call and returns its id. There must be a free slot.
+    #[inline]
+    pub(crate) fn start(&mut self, sent_ns: u64, measured: bool) -> u64 {
+        let slot = self.free.pop().expect("calls are started only into free slots");
+        let entry = &mut self.slots[slot as usize];
+        entry.sent_ns = sent_ns;
+        entry.state = if measured { State::Measured } else { State::WarmUp };
+        id_of(entry.generation, slot)
+    }
+
+    /// Whether `id` is a call that waits.
+    pub(crate) fn is_open(&self, id: u64) -> bool {
+        self.slots
+            .get(slot_of(id))
+            .is_some_and(|slot| slot.state != State::Free && slot.generation == generation_of(id))
+    }
+
+    /// Ends the call `id`, if it waits.
+    #[inline]
+    pub(crate) fn end(&mut self, id: u64) -> Found {
+        let index = slot_of(id);
+        let Some(slot) = self.slots.get_mut(index) else {
+            return Found::Unknown;
+        };
+        if slot.generation == generation_of(id) && slot.state != State::Free {
+            let ended = give_up(slot);
+            self.free.push(index as u32);
+            return Found::Open(ended);
+        }
+        self.closed_before(id)
+    }
+
+    /// Ends every call started at or before `started_until_ns`; each is given to `ended` with its id.
+    pub(crate) fn expire(&mut self, started_until_ns: u64, mut ended: impl FnMut(u64, EndedCall)) {
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            if slot.state != State::Free && slot.sent_ns <= started_until_ns {
+                let id = id_of(slot.generation, index as u32);
+                ended(id, give_up(slot));
+                self.free.push(index as u32);
+            }
+        }
+    }
+
+    /// Notes that `calls` ended without a reply that may still come.
+    pub(crate) fn expect_late(&mut self, calls: u64) {
+        self.overdue += calls;
+    }
+
+    #[cold]
+    fn closed_before(&mut self, id: u64) -> Found {
+        let age = self.slots[slot_of(id)].generation.wrapping_sub(generation_of(id));
+        let was_given_out = (1..1 << 31).contains(&age);
+        if was_given_out && self.overdue > 0 {
+            self.overdue -= 1;
+            return Found::Late;
+        }
+        Found::Unknown
+    }
+}
+
+fn give_up(slot: &mut Slot) -> EndedCall {
+    let ended = EndedCall { sent_ns: slot.sent_ns, measured: slot.state == State::Measured };
+    slot.state = State::Free;
+    slot.generation = slot.generation.wrapping_add(1);
+    ended
+}
+
+#[inline]
+fn id_of(generation: u32, slot: u32) -> u64 {
+    u64::from(generation) << 32 | u64::from(slot)
+}
+
+#[inline]
+fn slot_of(id: u64) -> usize {
+    (id & 0xffff_ffff) as usize
+}
+
+#[inline]
+fn generation_of(id: u64) -> u32 {
+    (id >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_ends_its_call_once() {
+        let mut table = CallTable::new(2);
+        let id = table.start(5, true);
+        assert_eq!(table.open(), 1);
+        assert_eq!(table.end(id), Found::Open(EndedCall { sent_ns: 5, measured: true }));
+        assert_eq!(table.end(id), Found::Unknown);
+        assert_eq!(table.free(), 2);
+    }
+
+    #[test]
+    fn a_slot_used_again_has_another_id() {
+        let mut table = CallTable::new(1);
+        let first = table.start(1, false);
+        table.end(first);
+        let second = table.start(2, false);
+        assert_ne!(first, second);
+        assert_eq!(table.end(first), Found::Unknown);
+        assert!(table.is_open(second));
+    }
+
+    #[test]
+    fn only_a_timed_out_call_can_be_late() {
+        let mut table = CallTable::new(1);
+        let id = table.start(10, true);
+        table.expire(9, |_, _| panic!("not due"));
+        let mut timed_out = Vec::new();
+        table.expire(10, |id, call| timed_out.push((id, call.sent_ns)));
+        assert_eq!(timed_out, [(id, 10)]);
+        table.expect_late(1);
+        assert_eq!(table.end(id + (7 << 32)), Found::Unknown, "an id never given out");
+        assert_eq!(table.end(id), Found::Late);
+        assert_eq!(table.end(id), Found::Unknown, "a second reply to it");
+    }
+
+    #[test]
+    fn ids_that_were_never_given_out_are_unknown() {
+        let mut table = CallTable::new(3);
+        for id in [0, 2, 3, 1 << 32, u64::MAX] {
+            assert_eq!(table.end(id), Found::Unknown, "{id}");
+        }
+    }
+
+    #[test]
+    fn generations_wrap() {
+        let mut table = CallTable::new(1);
+        table.slots[0].generation = u32::MAX;
+        let last = table.start(0, true);
+        assert!(matches!(table.end(last), Found::Open(_)));
+        let next = table.start(0, true);
+        assert_eq!(next, 0);
+        assert_eq!(table.end(last), Found::Unknown);
+        assert!(matches!(table.end(next), Found::Open(_)));
+    }
+}

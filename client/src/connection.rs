@@ -1,0 +1,191 @@
+//! One connection: the calls in flight on it, what it owes its socket, where its replies stand.
+
+use crate::call_frames::CallFrames;
+use crate::call_table::CallTable;
+use crate::outbox::{Flushed, Outbox};
+use crate::outcome::{Failure, Ledger, LostKind};
+use crate::reply_reader::{Ending, Reading, ReplyReader};
+use echo_common::clock::now_ns;
+use mio::net::TcpStream;
+use std::io::{self, ErrorKind, Read};
+
+/// Reads of a full buffer in one pass; what is left is remembered by the worker.
+const READS_PER_PASS: usize = 4;
+/// Bytes of one read at most; shared by the connections of a worker.
+const READ_BUFFER_LEN: usize = 256 << 10;
+
+/// A connection that is set up.
+pub(crate) struct Connection {
+    stream: TcpStream,
+    table: CallTable,
+    reader: ReplyReader,
+    outbox: Outbox,
+}
+
+/// What a worker lends to the connection it serves.
+pub(crate) struct Desk<'a> {
+    pub(crate) frames: &'a CallFrames,
+    pub(crate) ledger: Ledger,
+    pub(crate) read_buffer: Box<[u8]>,
+    pub(crate) scratch: Vec<u8>,
+}
+
+impl<'a> Desk<'a> {
+    /// Empty buffers and an empty ledger.
+    pub(crate) fn new(frames: &'a CallFrames) -> Desk<'a> {
+        Desk {
+            frames,
+            ledger: Ledger::new(),
+            read_buffer: vec![0; READ_BUFFER_LEN].into_boxed_slice(),
+            scratch: Vec::new(),
+        }
+    }
+}
+
+/// How a pass of reading ended.
+#[derive(Debug)]
+pub(crate) enum ReadEnd {
+    /// The socket is empty; its next readable edge goes on.
+    Drained,
+    /// The budget is used up; there may be more, and no edge will say so.
+    More,
+    /// The connection is gone.
+    Lost(Lost),
+}
+
+/// The loss of a connection and what there is to say about it.
+#[derive(Debug)]
+pub(crate) struct Lost {
+    pub(crate) kind: LostKind,
+    pub(crate) text: Option<String>,
+}
+
+impl Connection {
+    /// A connection with room for `window` calls in flight.
+    pub(crate) fn new(stream: TcpStream, window: usize) -> Connection {
+        Connection {
+            stream,
+            table: CallTable::new(window),
+            reader: ReplyReader::new(),
+            outbox: Outbox::default(),
+        }
+    }
+
+    /// How many more calls may be started.
+    #[inline]
+    pub(crate) fn free(&self) -> usize {
+        self.table.free()
+    }
+
+    /// How many calls wait for their reply.
+    #[inline]
+    pub(crate) fn open(&self) -> usize {
+        self.table.open()
+    }
+
+    /// Whether started calls are not yet written.
+    #[inline]
+    pub(crate) fn owes(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
+    /// Reads what has come and ends the calls it answers. A short read means that the socket is
+    /// empty, unless the peer has `closed`: then only the end of the stream is the end. Returns
+    /// the time of the last read.
+    #[inline]
+    pub(crate) fn read(&mut self, closed: bool, desk: &mut Desk<'_>) -> (ReadEnd, u64) {
+        let mut now = 0;
+        for _ in 0..READS_PER_PASS {
+            let read = self.stream.read(&mut desk.read_buffer);
+            now = now_ns();
+            let bytes = match read {
+                Ok(0) => return (ReadEnd::Lost(self.end_of_stream()), now),
+                Ok(bytes) => bytes,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return (ReadEnd::Drained, now);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return (ReadEnd::Lost(Lost::by(&error)), now),
+            };
+            let mut reading = Reading {
+                frames: desk.frames,
+                table: &mut self.table,
+                ledger: &mut desk.ledger,
+                now_ns: now,
+            };
+            if let Err(ending) = self.reader.feed(&desk.read_buffer[..bytes], &mut reading) {
+                return (ReadEnd::Lost(ending.into()), now);
+            }
+            if bytes < desk.read_buffer.len() && !closed {
+                return (ReadEnd::Drained, now);
+            }
+        }
+        (ReadEnd::More, now)
+    }
+
+    /// Enters `calls` new calls; `flush` writes them.
+    #[inline]
+    pub(crate) fn start(&mut self, calls: u64, measured: bool, now_ns: u64, ledger: &mut Ledger) {
+        for _ in 0..calls {
+            let id = self.table.start(now_ns, measured);
+            self.outbox.push(id);
+        }
+        ledger.started(calls, measured, now_ns);
+    }
+
+    /// Writes what is owed, as far as the socket takes it.
+    #[inline]
+    pub(crate) fn flush(&mut self, desk: &mut Desk<'_>) -> Result<(), io::Error> {
+        match self.outbox.flush(&mut self.stream, desk.frames, &mut desk.scratch) {
+            Flushed::All | Flushed::Blocked => Ok(()),
+            Flushed::Broken(error) => Err(error),
+        }
+    }
+
+    /// Ends the calls that were started at or before `started_until_ns`.
+    pub(crate) fn expire(&mut self, started_until_ns: u64, now_ns: u64, ledger: &mut Ledger) {
+        let mut timed_out = 0;
+        self.table.expire(started_until_ns, |_, call| {
+            ledger.failed(call, Failure::TimedOut, now_ns);
+            timed_out += 1;
+        });
+        if timed_out > 0 {
+            let table = &self.table;
+            let unwritten = self.outbox.drop_unwritten(|id| !table.is_open(id));
+            self.table.expect_late(timed_out - unwritten);
+        }
+    }
+
+    /// Ends all calls in flight, because of `failure`.
+    pub(crate) fn end_all(&mut self, failure: Failure, now_ns: u64, ledger: &mut Ledger) {
+        self.table.expire(u64::MAX, |_, call| ledger.failed(call, failure, now_ns));
+    }
+
+    fn end_of_stream(&self) -> Lost {
+        let text = self.reader.in_mid_frame().then(|| "the server closed in mid-frame".to_owned());
+        Lost { kind: LostKind::Eof, text }
+    }
+}
+
+impl Lost {
+    /// The loss that an error of the operating system means.
+    pub(crate) fn by(error: &io::Error) -> Lost {
+        match error.raw_os_error() {
+            Some(errno) => Lost { kind: LostKind::Os(errno), text: None },
+            None => Lost { kind: LostKind::Protocol, text: Some(error.to_string()) },
+        }
+    }
+}
+
+impl From<Ending> for Lost {
+    fn from(ending: Ending) -> Lost {
+        let text = Some(ending.to_string());
+        let kind = match ending {
+            Ending::Refused(status, _) => LostKind::Refused(status),
+            Ending::Header(_) | Ending::TooLong { .. } | Ending::NotAnAnswer(_) => {
+                LostKind::Protocol
+            }
+        };
+        Lost { kind, text }
+    }
+}

@@ -1,0 +1,206 @@
+//! The options of echo-client. Their words are fixed; what they mean together is `plan.rs`.
+
+use clap::{ArgAction, Parser, ValueEnum};
+use echo_common::quantity::{count_in, duration_in, size_in};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Load client for echo-server, in the manner of Ozone's `freon ome`.
+///
+/// Opens connections, keeps a fixed number of calls in flight on them (a closed loop), checks every
+/// reply byte for byte and reports in freon's form, with what freon leaves out.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "echo-client", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Options {
+    /// The server: HOST:PORT, [IPV6]:PORT, HOST, :PORT or PORT
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9862")]
+    #[arg(env = "ECHO_CLIENT_SERVER", help_heading = LOAD)]
+    pub server: String,
+
+    /// Connections
+    #[arg(long, value_name = "COUNT", default_value = "10", allow_negative_numbers = true)]
+    #[arg(value_parser = count_in(1..=CLIENTS_MAX))]
+    #[arg(env = "ECHO_CLIENT_CLIENTS", help_heading = LOAD)]
+    pub clients: u64,
+
+    /// Callers: calls in flight over all connections together. They are dealt evenly; with fewer
+    /// callers than connections each goes on to another connection after every call, as freon's do.
+    /// Without this option --in-flight decides
+    #[arg(short = 't', long, visible_alias = "thread", value_name = "COUNT")]
+    #[arg(value_parser = count_in(1..=CALLERS_MAX), conflicts_with = "in_flight")]
+    #[arg(env = "ECHO_CLIENT_THREADS", allow_negative_numbers = true, help_heading = LOAD)]
+    pub threads: Option<u64>,
+
+    /// Calls in flight on each connection
+    #[arg(long, value_name = "COUNT", default_value = "1", allow_negative_numbers = true)]
+    #[arg(value_parser = count_in(1..=IN_FLIGHT_MAX))]
+    #[arg(env = "ECHO_CLIENT_IN_FLIGHT", help_heading = LOAD)]
+    pub in_flight: u64,
+
+    /// Calls in all, exactly [default: 1000 if there is no --duration]
+    #[arg(short = 'n', long, visible_alias = "number-of-tests", value_name = "COUNT")]
+    #[arg(value_parser = count_in(1..=u64::MAX), allow_negative_numbers = true)]
+    #[arg(env = "ECHO_CLIENT_CALLS", help_heading = LOAD)]
+    pub calls: Option<u64>,
+
+    /// Start no call after this time; with -n, whichever comes first ends the run. Answers that are
+    /// still due are waited for, up to --timeout
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(value_parser = duration_in(MILLISECOND..=DURATION_MAX))]
+    #[arg(env = "ECHO_CLIENT_DURATION", help_heading = LOAD)]
+    pub duration: Option<Duration>,
+
+    /// Call this long before the measured phase; those calls are counted apart and are not in -n
+    #[arg(long, value_name = "TIME", default_value = "0", allow_negative_numbers = true)]
+    #[arg(value_parser = duration_in(Duration::ZERO..=DURATION_MAX))]
+    #[arg(env = "ECHO_CLIENT_WARMUP", help_heading = LOAD)]
+    pub warmup: Duration,
+
+    /// Bytes of a call's payload
+    #[arg(long, visible_alias = "payload-req", value_name = "SIZE", default_value = "128")]
+    #[arg(value_parser = size_in(0..=PAYLOAD_MAX), allow_negative_numbers = true)]
+    #[arg(env = "ECHO_CLIENT_PAYLOAD", help_heading = LOAD)]
+    pub payload: u64,
+
+    /// Bytes that each reply shall have [default: as many as the call]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
+    #[arg(value_parser = size_in(0..=PAYLOAD_MAX))]
+    #[arg(env = "ECHO_CLIENT_PAYLOAD_RESP", help_heading = LOAD)]
+    pub payload_resp: Option<u64>,
+
+    /// Compare every byte of every reply, or only its id and length
+    #[arg(long, value_name = "HOW", default_value = "full")]
+    #[arg(env = "ECHO_CLIENT_VERIFY", help_heading = LOAD)]
+    pub verify: Verify,
+
+    /// How long a call may take; then it has failed, its caller goes on, and a late reply is
+    /// counted apart
+    #[arg(long, value_name = "TIME", default_value = "30s", allow_negative_numbers = true)]
+    #[arg(value_parser = duration_in(MILLISECOND..=TIMEOUT_MAX))]
+    #[arg(env = "ECHO_CLIENT_TIMEOUT", help_heading = LIMITS)]
+    pub timeout: Duration,
+
+    /// How long setting up a connection may take
+    #[arg(long, value_name = "TIME", default_value = "5s", allow_negative_numbers = true)]
+    #[arg(value_parser = duration_in(MILLISECOND..=TIMEOUT_MAX))]
+    #[arg(env = "ECHO_CLIENT_CONNECT_TIMEOUT", help_heading = LIMITS)]
+    pub connect_timeout: Duration,
+
+    /// Go on after failures. This is the default; the word is freon's
+    #[arg(short = 'f', long, action = ArgAction::SetTrue, conflicts_with = "fail_fast")]
+    #[arg(env = "ECHO_CLIENT_FAIL_AT_END", help_heading = LIMITS)]
+    pub fail_at_end: bool,
+
+    /// Start nothing more after the first failure
+    #[arg(long, action = ArgAction::SetTrue)]
+    #[arg(env = "ECHO_CLIENT_FAIL_FAST", help_heading = LIMITS)]
+    pub fail_fast: bool,
+
+    /// Threads that do the calling [default: half of the usable CPUs, at least 1]; never more than
+    /// connections or callers
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    #[arg(value_parser = count_in(1..=WORKERS_MAX))]
+    #[arg(env = "ECHO_CLIENT_WORKERS", help_heading = PLACEMENT)]
+    pub workers: Option<u64>,
+
+    /// CPUs for the workers, such as 0-3,5; each worker is pinned to one of them [default: not
+    /// pinned]
+    #[arg(long, value_name = "CPUS", env = "ECHO_CLIENT_PIN", help_heading = PLACEMENT)]
+    pub pin: Option<String>,
+
+    /// Form of the report
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    #[arg(env = "ECHO_CLIENT_FORMAT", help_heading = REPORT)]
+    pub format: Format,
+
+    /// Write the report to this file instead of standard output; it appears whole or not at all
+    #[arg(short = 'o', long, value_name = "FILE", env = "ECHO_CLIENT_OUTPUT")]
+    #[arg(help_heading = REPORT)]
+    pub output: Option<PathBuf>,
+
+    /// Progress on standard error: a bar on a terminal and lines elsewhere (auto), or as said
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    #[arg(env = "ECHO_CLIENT_PROGRESS", help_heading = REPORT)]
+    pub progress: Progress,
+
+    /// Time between two lines of progress, and between two entries of the report's intervals
+    #[arg(long, value_name = "TIME", default_value = "1s", allow_negative_numbers = true)]
+    #[arg(value_parser = duration_in(INTERVAL_MIN..=INTERVAL_MAX))]
+    #[arg(env = "ECHO_CLIENT_INTERVAL", help_heading = REPORT)]
+    pub interval: Duration,
+
+    /// Ask the server for its counters before and after the measured phase, on a connection of its
+    /// own; without an answer those figures are missing from the report
+    #[arg(long, value_name = "ON|OFF", default_value = "on")]
+    #[arg(env = "ECHO_CLIENT_SERVER_STATS", help_heading = REPORT)]
+    pub server_stats: Switch,
+}
+
+/// How replies are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verify {
+    /// Id, length and every byte.
+    Full,
+    /// Id and length.
+    None,
+}
+
+/// The report's form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// For people, in freon's form.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Progress {
+    /// A bar on a terminal, lines elsewhere.
+    Auto,
+    /// A bar, if standard error is a terminal.
+    Bar,
+    /// One line each --interval.
+    Line,
+    /// Nothing.
+    None,
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Switch {
+    /// Do it.
+    On,
+    /// Leave it.
+    Off,
+}
+
+const LOAD: &str = "Load";
+const LIMITS: &str = "Time limits and failures";
+const PLACEMENT: &str = "Placement";
+const REPORT: &str = "Report";
+
+const EXIT_CODES: &str = "\
+Counts: 5000000, 5_000_000, 5m (millions), 1e6. Sizes: 128, 4k = 4KiB, 1MiB. Times: 500us, 30s, 1m30s.
+Every option can be given as an environment variable ECHO_CLIENT_..., as shown.
+
+Exit codes: 0 every call was answered rightly; 1 some were not; 2 usage; 69 cannot connect;
+70 internal error; 71 not enough open files; 74 the report cannot be written;
+130, 143 ended by SIGINT, SIGTERM (the report is printed, a second signal leaves at once).";
+
+const CLIENTS_MAX: u64 = 1_000_000;
+const CALLERS_MAX: u64 = 10_000_000;
+const IN_FLIGHT_MAX: u64 = 100_000;
+const WORKERS_MAX: u64 = 1024;
+/// What the u32 length word of a frame leaves beside headers.
+const PAYLOAD_MAX: u64 = (4 << 30) - 64;
+const MILLISECOND: Duration = Duration::from_millis(1);
+const DURATION_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
+const INTERVAL_MIN: Duration = Duration::from_millis(100);
+const INTERVAL_MAX: Duration = Duration::from_secs(3600);

@@ -1,0 +1,221 @@
+//! Calls that a connection still owes to its socket, as ids and one offset.
+
+use crate::call_frames::{CALL_HEAD_MAX, CallFrames, SliceList};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Write};
+
+/// Payloads up to this are copied into one buffer with their headers; longer ones are written from
+/// the pattern.
+const COPIED_PAYLOAD_MAX: usize = 16 << 10;
+/// Bytes of calls put together for one write.
+const SCRATCH_MAX: usize = 256 << 10;
+/// Calls in one vectored write; each takes two slices.
+const VECTORED_CALLS: usize = 16;
+
+/// Started calls whose bytes the socket has not taken.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    ids: VecDeque<u64>,
+    /// Bytes of the first call that were written.
+    front_written: usize,
+}
+
+/// What came of an attempt to write.
+#[derive(Debug)]
+pub(crate) enum Flushed {
+    /// Nothing is owed.
+    All,
+    /// The socket is full; its next writable edge goes on.
+    Blocked,
+    /// The connection does not take bytes any more.
+    Broken(io::Error),
+}
+
+impl Outbox {
+    #[inline]
+    pub(crate) fn push(&mut self, id: u64) {
+        self.ids.push_back(id);
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Drops the calls for which `ended` holds and of which no byte has been written. Returns how
+    /// many were dropped.
+    pub(crate) fn drop_unwritten(&mut self, ended: impl Fn(u64) -> bool) -> u64 {
+        let before = self.ids.len();
+        let first = if self.front_written > 0 { self.ids.pop_front() } else { None };
+        self.ids.retain(|&id| !ended(id));
+        if let Some(first) = first {
+            self.ids.push_front(first);
+        }
+        (before - self.ids.len()) as u64
+    }
+
+    /// Writes until nothing is owed or the socket is full. `scratch` is working space.
+    #[inline]
+    pub(crate) fn flush(
+        &mut self,
+        socket: &mut impl Write,
+        frames: &CallFrames,
+        scratch: &mut Vec<u8>,
+    ) -> Flushed {
+        while !self.ids.is_empty() {
+            let written = if frames.payload.len() <= COPIED_PAYLOAD_MAX {
+                self.write_copied(socket, frames, scratch)
+            } else {
+                self.write_vectored(socket, frames)
+            };
+            match written {
+                Ok(0) => return Flushed::Broken(ErrorKind::WriteZero.into()),
+                Ok(bytes) => self.advance(bytes, frames.call_len()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Flushed::Blocked,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Flushed::Broken(error),
+            }
+        }
+        Flushed::All
+    }
+
+    fn write_copied(
+        &self,
+        socket: &mut impl Write,
+        frames: &CallFrames,
+        scratch: &mut Vec<u8>,
+    ) -> io::Result<usize> {
+        scratch.clear();
+        let most = (SCRATCH_MAX / frames.call_len()).max(1);
+        for &id in self.ids.iter().take(most) {
+            frames.encode(id, scratch);
+        }
+        socket.write(&scratch[self.front_written..])
+    }
+
+    fn write_vectored(&self, socket: &mut impl Write, frames: &CallFrames) -> io::Result<usize> {
+        let mut heads = [([0; CALL_HEAD_MAX], 0); VECTORED_CALLS];
+        for (head, &id) in heads.iter_mut().zip(&self.ids) {
+            *head = frames.head(id);
+        }
+        let mut slices = SliceList::new();
+        let mut skip = self.front_written;
+        for ((head, len), &id) in heads.iter().zip(&self.ids) {
+            frames.slices(id, &head[..*len], skip, &mut slices);
+            skip = 0;
+        }
+        socket.write_vectored(slices.as_slices())
+    }
+
+    #[inline]
+    fn advance(&mut self, bytes: usize, call_len: usize) {
+        let written = self.front_written + bytes;
+        let whole = written / call_len;
+        self.front_written = written % call_len;
+        if whole == self.ids.len() {
+            self.ids.clear();
+        } else {
+            self.ids.drain(..whole);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Takes bytes as the script says; 0 in the script means "would block".
+    struct Socket {
+        taken: Vec<u8>,
+        script: Vec<usize>,
+        turn: usize,
+    }
+
+    impl Write for Socket {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let most = self.script[self.turn % self.script.len()];
+            self.turn += 1;
+            if most == 0 {
+                return Err(ErrorKind::WouldBlock.into());
+            }
+            let taken = most.min(bytes.len());
+            self.taken.extend_from_slice(&bytes[..taken]);
+            Ok(taken)
+        }
+
+        fn write_vectored(&mut self, slices: &[io::IoSlice<'_>]) -> io::Result<usize> {
+            let all: Vec<u8> = slices.iter().flat_map(|s| s.iter().copied()).collect();
+            self.write(&all)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn whole(frames: &CallFrames, ids: impl IntoIterator<Item = u64>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        ids.into_iter().for_each(|id| frames.encode(id, &mut bytes));
+        bytes
+    }
+
+    #[test]
+    fn a_write_of_nothing_breaks_the_connection_instead_of_spinning() {
+        struct Dead;
+        impl Write for Dead {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Ok(0)
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut outbox = Outbox::default();
+        outbox.push(1);
+        let frames = CallFrames::new(8, None, true);
+        assert!(matches!(outbox.flush(&mut Dead, &frames, &mut Vec::new()), Flushed::Broken(_)));
+    }
+
+    #[test]
+    fn a_call_of_which_bytes_were_written_is_not_dropped() {
+        let frames = CallFrames::new(100, None, true);
+        let mut socket = Socket { taken: Vec::new(), script: vec![50, 0], turn: 0 };
+        let mut outbox = Outbox::default();
+        [1, 2, 3].into_iter().for_each(|id| outbox.push(id));
+        assert!(matches!(outbox.flush(&mut socket, &frames, &mut Vec::new()), Flushed::Blocked));
+        assert_eq!(outbox.drop_unwritten(|id| id != 3), 1);
+        socket.script = vec![usize::MAX];
+        outbox.flush(&mut socket, &frames, &mut Vec::new());
+        assert_eq!(socket.taken, whole(&frames, [1, 3]));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn bytes_arrive_whole_and_in_order_whatever_the_socket_takes(
+            payload in prop_oneof![0usize..300, 16_380usize..16_390, 40_000usize..40_001],
+            reply in prop::option::of(0u32..100),
+            batches in prop::collection::vec(1usize..40, 1..5),
+            mut script in prop::collection::vec(0usize..60_000, 1..8),
+        ) {
+            script.push(777);
+            let frames = CallFrames::new(payload, reply, true);
+            let mut socket = Socket { taken: Vec::new(), script, turn: 0 };
+            let mut outbox = Outbox::default();
+            let mut scratch = Vec::new();
+            let mut next = 0u64;
+            for batch in batches {
+                for _ in 0..batch {
+                    outbox.push(next);
+                    next += 1;
+                }
+                outbox.flush(&mut socket, &frames, &mut scratch);
+            }
+            while !outbox.is_empty() {
+                outbox.flush(&mut socket, &frames, &mut scratch);
+            }
+            prop_assert_eq!(socket.taken, whole(&frames, 0..next));
+        }
+    }
+}

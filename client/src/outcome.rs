@@ -1,0 +1,238 @@
+//! Every started call ends in exactly one outcome, and the sums prove it.
+
+use crate::call_table::EndedCall;
+use crate::latency::Latency;
+use crate::reply_reader::printable;
+use std::collections::BTreeMap;
+
+/// Why a connection, and with it every call in flight on it, was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum LostKind {
+    /// The peer closed it in good order.
+    Eof,
+    /// The server said in an error frame that it does not want the connection, with this status.
+    Refused(u16),
+    /// What came was not our framing.
+    Protocol,
+    /// The operating system's error number.
+    Os(i32),
+}
+
+/// What one worker counted. A call of the warm-up appears only in the `warmup_` fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outcomes {
+    pub(crate) started: u64,
+    pub(crate) ok: u64,
+    pub(crate) mismatch: u64,
+    /// By status of the error frame.
+    pub(crate) error_replies: BTreeMap<u16, u64>,
+    pub(crate) timed_out: u64,
+    pub(crate) lost: BTreeMap<LostKind, u64>,
+    pub(crate) abandoned: u64,
+    pub(crate) warmup_calls: u64,
+    pub(crate) warmup_ok: u64,
+    pub(crate) warmup_failed: u64,
+    /// Replies to calls that had timed out; not outcomes.
+    pub(crate) late_replies: u64,
+    /// Replies to calls that were never made or had been answered; not outcomes.
+    pub(crate) unexpected_replies: u64,
+    /// Connections that were lost, by cause.
+    pub(crate) connections_lost: BTreeMap<LostKind, u64>,
+}
+
+impl Outcomes {
+    /// Calls that an error frame answered.
+    pub(crate) fn error_reply(&self) -> u64 {
+        self.error_replies.values().sum()
+    }
+
+    /// Calls that were in flight on a connection when it was lost.
+    pub(crate) fn connection_lost(&self) -> u64 {
+        self.lost.values().sum()
+    }
+
+    /// Measured calls that ended in any way but `ok`.
+    pub(crate) fn not_ok(&self) -> u64 {
+        self.mismatch
+            + self.error_reply()
+            + self.timed_out
+            + self.connection_lost()
+            + self.abandoned
+    }
+
+    /// Measured calls that have ended. Equal to `started` when none is in flight.
+    pub(crate) fn ended(&self) -> u64 {
+        self.ok + self.not_ok()
+    }
+
+    /// Whether anything at all went wrong, in the warm-up too.
+    pub(crate) fn all_well(&self) -> bool {
+        self.not_ok() == 0
+            && self.warmup_failed == 0
+            && self.unexpected_replies == 0
+            && self.connections_lost.is_empty()
+    }
+
+    /// Adds another worker's counts.
+    pub(crate) fn add(&mut self, other: &Outcomes) {
+        self.started += other.started;
+        self.ok += other.ok;
+        self.mismatch += other.mismatch;
+        self.timed_out += other.timed_out;
+        self.abandoned += other.abandoned;
+        self.warmup_calls += other.warmup_calls;
+        self.warmup_ok += other.warmup_ok;
+        self.warmup_failed += other.warmup_failed;
+        self.late_replies += other.late_replies;
+        self.unexpected_replies += other.unexpected_replies;
+        add_each(&mut self.error_replies, &other.error_replies);
+        add_each(&mut self.lost, &other.lost);
+        add_each(&mut self.connections_lost, &other.connections_lost);
+    }
+}
+
+fn add_each<K: Ord + Copy>(into: &mut BTreeMap<K, u64>, from: &BTreeMap<K, u64>) {
+    for (&key, count) in from {
+        *into.entry(key).or_default() += count;
+    }
+}
+
+/// How a call ended, when not with the right reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The reply had wrong bytes or a wrong length.
+    Mismatch,
+    /// The server answered with an error frame of this status.
+    ErrorReply(u16),
+    /// No answer within the call's time limit.
+    TimedOut,
+    /// Its connection was lost.
+    Lost(LostKind),
+    /// The run ended before its answer came.
+    Abandoned,
+}
+
+/// Outcomes and latencies of one worker. Every call passes `started` once and one of the others
+/// once.
+#[derive(Clone, Debug)]
+pub(crate) struct Ledger {
+    pub(crate) outcomes: Outcomes,
+    /// Latency of calls that ended `ok`.
+    pub(crate) latency: Latency,
+    /// Time to the failure of calls that ended otherwise; never mixed with the former.
+    pub(crate) failure_latency: Latency,
+    /// The first words that came with each status of an error frame, safe to print.
+    pub(crate) error_texts: BTreeMap<u16, String>,
+    /// When the first measured call was started.
+    pub(crate) first_start_ns: Option<u64>,
+    /// When the last measured call ended, and when the last one ended `ok`.
+    pub(crate) last_end_ns: Option<u64>,
+    pub(crate) last_ok_ns: Option<u64>,
+}
+
+impl Ledger {
+    /// A ledger of a worker that has started nothing.
+    pub(crate) fn new() -> Ledger {
+        Ledger {
+            outcomes: Outcomes::default(),
+            latency: Latency::new(),
+            failure_latency: Latency::new(),
+            error_texts: BTreeMap::new(),
+            first_start_ns: None,
+            last_end_ns: None,
+            last_ok_ns: None,
+        }
+    }
+
+    /// Counts calls that are started now.
+    #[inline]
+    pub(crate) fn started(&mut self, calls: u64, measured: bool, now_ns: u64) {
+        if measured {
+            self.outcomes.started += calls;
+            self.first_start_ns.get_or_insert(now_ns);
+        } else {
+            self.outcomes.warmup_calls += calls;
+        }
+    }
+
+    /// Ends a call with the right reply.
+    #[inline]
+    pub(crate) fn ok(&mut self, call: EndedCall, now_ns: u64) {
+        if call.measured {
+            self.outcomes.ok += 1;
+            self.latency.record(now_ns.saturating_sub(call.sent_ns));
+        } else {
+            self.outcomes.warmup_ok += 1;
+        }
+    }
+
+    /// Notes when measured calls last ended; called once after a pass that ended some.
+    #[inline]
+    pub(crate) fn ok_until(&mut self, now_ns: u64) {
+        self.last_ok_ns = Some(now_ns);
+        self.last_end_ns = Some(now_ns);
+    }
+
+    /// Ends a call in any other way.
+    pub(crate) fn failed(&mut self, call: EndedCall, failure: Failure, now_ns: u64) {
+        if !call.measured {
+            // The end of the run is no fault of the warm-up's last calls.
+            if failure != Failure::Abandoned {
+                self.outcomes.warmup_failed += 1;
+            }
+            return;
+        }
+        let outcomes = &mut self.outcomes;
+        match failure {
+            Failure::Mismatch => outcomes.mismatch += 1,
+            Failure::ErrorReply(status) => {
+                *outcomes.error_replies.entry(status).or_default() += 1;
+            }
+            Failure::TimedOut => outcomes.timed_out += 1,
+            Failure::Lost(kind) => *outcomes.lost.entry(kind).or_default() += 1,
+            Failure::Abandoned => outcomes.abandoned += 1,
+        }
+        self.last_end_ns = Some(now_ns);
+        if failure != Failure::Abandoned {
+            self.failure_latency.record(now_ns.saturating_sub(call.sent_ns));
+        }
+    }
+
+    /// Keeps the words of the first error frame of each status.
+    pub(crate) fn error_text(&mut self, status: u16, text: &[u8]) {
+        if self.error_texts.len() < ERROR_TEXTS_MAX {
+            self.error_texts.entry(status).or_insert_with(|| printable(text));
+        }
+    }
+
+    /// Counts a lost connection.
+    pub(crate) fn connection_lost(&mut self, kind: LostKind) {
+        *self.outcomes.connections_lost.entry(kind).or_default() += 1;
+    }
+
+    /// Completes the recorders; done once, when the worker has ended.
+    pub(crate) fn settle(&mut self) {
+        self.latency.settle();
+        self.failure_latency.settle();
+    }
+
+    /// Adds another worker's ledger.
+    pub(crate) fn add(&mut self, other: &Ledger) {
+        self.outcomes.add(&other.outcomes);
+        self.latency.add(&other.latency);
+        self.failure_latency.add(&other.failure_latency);
+        for (&status, text) in &other.error_texts {
+            self.error_texts.entry(status).or_insert_with(|| text.clone());
+        }
+        self.first_start_ns = earliest(self.first_start_ns, other.first_start_ns);
+        self.last_end_ns = self.last_end_ns.max(other.last_end_ns);
+        self.last_ok_ns = self.last_ok_ns.max(other.last_ok_ns);
+    }
+}
+
+fn earliest(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    a.into_iter().chain(b).min()
+}
+
+/// Statuses whose words are kept; a server that invents more gets counts only.
+const ERROR_TEXTS_MAX: usize = 32;

@@ -1,0 +1,180 @@
+//! What a run shall do: the options, checked against each other and against this host before any
+//! socket is opened.
+
+use crate::options::{Options, Verify};
+use crate::worker::Callers;
+use echo_common::address::{self, AddressError};
+use echo_common::pinning::{self, CpuListError};
+use std::net::SocketAddr;
+use thiserror::Error;
+
+/// The port of an Ozone Manager.
+const DEFAULT_PORT: u16 = 9862;
+/// freon's default of -n.
+const DEFAULT_CALLS: u64 = 1000;
+/// Calls in flight in all, so that the tables of calls stay below 300 MB.
+const IN_FLIGHT_TOTAL_MAX: u64 = 10_000_000;
+
+/// Options that are fit to run.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// As they were given.
+    pub(crate) options: Options,
+    /// Addresses of the one server.
+    pub(crate) addresses: Vec<SocketAddr>,
+    pub(crate) connections: usize,
+    /// Calls in flight over all connections.
+    pub(crate) callers: usize,
+    pub(crate) workers: usize,
+    /// Worker i goes to CPU i; empty without --pin.
+    pub(crate) pins: Vec<usize>,
+    /// The CPUs this process was given.
+    pub(crate) allowed_cpus: Vec<usize>,
+    /// The end of the run by count.
+    pub(crate) calls: Option<u64>,
+}
+
+/// Why options are refused. Each is one line.
+#[derive(Debug, Error)]
+pub(crate) enum PlanError {
+    #[error("--server: {0}")]
+    Address(#[from] AddressError),
+    #[error("--pin: {0}")]
+    Pin(#[from] CpuListError),
+    #[error(
+        "--clients {clients} with --in-flight {in_flight} is {total} calls in flight; \
+         allowed: at most {IN_FLIGHT_TOTAL_MAX}"
+    )]
+    TooManyInFlight { clients: u64, in_flight: u64, total: u64 },
+}
+
+impl PlanError {
+    /// Whether the words were right, but the name behind them has no address.
+    pub(crate) fn is_lookup(&self) -> bool {
+        use AddressError::{Lookup, NoAddress};
+        matches!(self, PlanError::Address(Lookup { .. } | NoAddress { .. }))
+    }
+}
+
+/// What one worker is given.
+#[derive(Debug)]
+pub(crate) struct Share {
+    pub(crate) connections: usize,
+    pub(crate) callers: Callers,
+}
+
+impl Plan {
+    /// Checks `options`; `allowed_cpus` is what this process may use.
+    pub(crate) fn new(options: Options, allowed_cpus: Vec<usize>) -> Result<Plan, PlanError> {
+        let (clients, in_flight) = (options.clients, options.in_flight);
+        let callers = options.threads.unwrap_or(clients * in_flight);
+        if callers > IN_FLIGHT_TOTAL_MAX {
+            return Err(PlanError::TooManyInFlight { clients, in_flight, total: callers });
+        }
+        let (connections, callers) = (clients as usize, callers as usize);
+        let half = pinning::usable_cpus(&allowed_cpus) / 2;
+        let workers = options.workers.map_or(half.max(1), |count| count as usize);
+        let workers = workers.min(connections).min(callers);
+        let pins = match &options.pin {
+            None => Vec::new(),
+            Some(list) => {
+                let cpus = pinning::parse_cpu_list(list)?;
+                pinning::check_inside(&cpus, &allowed_cpus)?;
+                pinning::plan(&cpus, workers)
+            }
+        };
+        let calls = match (options.calls, options.duration) {
+            (None, None) => Some(DEFAULT_CALLS),
+            (calls, _) => calls,
+        };
+        let addresses = address::resolve(&options.server, DEFAULT_PORT)?;
+        Ok(Plan { options, addresses, connections, callers, workers, pins, allowed_cpus, calls })
+    }
+
+    /// The share of worker `index`: connection i belongs to worker i mod W.
+    pub(crate) fn share(&self, index: usize) -> Share {
+        let (workers, connections, callers) = (self.workers, self.connections, self.callers);
+        let mine = |of: usize| of / workers + usize::from(index < of % workers);
+        if callers < connections {
+            return Share {
+                connections: mine(connections),
+                callers: Callers::Rotating(mine(callers)),
+            };
+        }
+        let windows: Vec<usize> = (index..connections)
+            .step_by(workers)
+            .map(|c| callers / connections + usize::from(c < callers % connections))
+            .collect();
+        Share { connections: windows.len(), callers: Callers::PerConnection(windows) }
+    }
+
+    /// The length that replies are asked to have, if not that of the call.
+    pub(crate) fn reply_len(&self) -> Option<u32> {
+        self.options.payload_resp.map(|len| u32::try_from(len).unwrap_or(u32::MAX))
+    }
+
+    /// Whether reply bytes are compared.
+    pub(crate) fn verify(&self) -> bool {
+        self.options.verify == Verify::Full
+    }
+
+    /// Addresses that are not this host's own loopback.
+    pub(crate) fn remote_addresses(&self) -> impl Iterator<Item = &SocketAddr> {
+        self.addresses.iter().filter(|address| !address::is_loopback(address))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use proptest::prelude::*;
+
+    fn plan(arguments: &[&str]) -> Plan {
+        let arguments = std::iter::once(&"echo-client").chain(arguments);
+        Plan::new(Options::parse_from(arguments), vec![0, 1, 2, 3]).unwrap()
+    }
+
+    #[test]
+    fn without_an_end_a_run_has_freons_thousand_calls() {
+        assert_eq!(plan(&[]).calls, Some(1000));
+        assert_eq!(plan(&["-n", "5m"]).calls, Some(5_000_000));
+        assert_eq!(plan(&["--duration", "1s"]).calls, None);
+        assert_eq!(plan(&["--duration", "1s", "-n", "7"]).calls, Some(7));
+    }
+
+    #[test]
+    fn workers_are_never_more_than_connections_or_callers() {
+        assert_eq!(plan(&["--workers", "8"]).workers, 8);
+        assert_eq!(plan(&["--workers", "8", "--clients", "3"]).workers, 3);
+        assert_eq!(plan(&["--workers", "8", "-t", "2"]).workers, 2);
+    }
+
+    proptest! {
+        #[test]
+        fn connections_and_callers_are_dealt_out_completely_and_evenly(
+            clients in 1usize..200, callers in 1usize..600, workers in 1usize..20,
+        ) {
+            let (c, t, w) = (clients.to_string(), callers.to_string(), workers.to_string());
+            let plan = plan(&["--clients", &c, "-t", &t, "--workers", &w]);
+            let shares: Vec<_> = (0..plan.workers).map(|i| plan.share(i)).collect();
+            prop_assert_eq!(shares.iter().map(|s| s.connections).sum::<usize>(), clients);
+            let mut windows = Vec::new();
+            let mut rotating = 0;
+            for share in &shares {
+                prop_assert!(share.connections > 0);
+                match &share.callers {
+                    Callers::PerConnection(own) => windows.extend_from_slice(own),
+                    Callers::Rotating(count) => {
+                        prop_assert!((1..=share.connections).contains(count));
+                        rotating += count;
+                    }
+                }
+            }
+            prop_assert_eq!(windows.iter().sum::<usize>() + rotating, callers);
+            if let (Some(least), Some(most)) = (windows.iter().min(), windows.iter().max()) {
+                prop_assert!(*least > 0 && most - least <= 1);
+            }
+        }
+    }
+}

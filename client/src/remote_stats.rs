@@ -1,0 +1,123 @@
+//! The server's own counters, asked for on a connection of their own before and after the measured
+//! phase. A server that does not answer this is no failure: the figures are missing then.
+
+use echo_common::clock::now_ns;
+use echo_common::wire::native::{HEADER_LEN, Header, Kind, PREAMBLE};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// Each step of asking may take this long.
+const STEP_TIMEOUT: Duration = Duration::from_secs(1);
+/// All of it may take this long, however slowly bytes trickle in.
+const TOTAL_NS: u64 = 2_000_000_000;
+/// A snapshot of some thousand threads.
+const SNAPSHOT_MAX: usize = 4 << 20;
+
+/// The counters of a server at one moment. What it does not send is absent or 0.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Snapshot {
+    pub(crate) uptime_ns: u64,
+    pub(crate) cpu_ns: Option<u64>,
+    pub(crate) context_switches: Option<Switches>,
+    pub(crate) calls: u64,
+    pub(crate) replies: u64,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+    pub(crate) connections_open: u64,
+    pub(crate) readers: Vec<ReaderCounters>,
+    pub(crate) handlers: Vec<HandlerCounters>,
+    pub(crate) queue: QueueCounters,
+    pub(crate) limits: BTreeMap<String, u64>,
+}
+
+/// How often threads gave up a CPU.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Switches {
+    pub(crate) voluntary: u64,
+    pub(crate) involuntary: u64,
+}
+
+/// One reader since its start.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ReaderCounters {
+    pub(crate) name: String,
+    pub(crate) cpu_ns: u64,
+    pub(crate) wait_ns: u64,
+    pub(crate) calls: u64,
+    pub(crate) passes: u64,
+    pub(crate) wakeups: u64,
+    pub(crate) connections: u64,
+    pub(crate) blocked_ns: u64,
+}
+
+/// One handler since its start.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct HandlerCounters {
+    pub(crate) name: String,
+    pub(crate) cpu: Option<u64>,
+    pub(crate) cpu_ns: u64,
+    pub(crate) wait_ns: u64,
+    pub(crate) calls: u64,
+    pub(crate) takes: u64,
+    pub(crate) wakeups: u64,
+}
+
+/// The call queue.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct QueueCounters {
+    pub(crate) depth: u64,
+    pub(crate) depth_max: u64,
+    pub(crate) capacity: u64,
+    pub(crate) full_waits: u64,
+    pub(crate) rejected: u64,
+}
+
+/// Asks the server behind `addresses` for a snapshot; none if it has no answer to that.
+pub(crate) fn ask(addresses: &[SocketAddr]) -> Option<Snapshot> {
+    let deadline = now_ns().saturating_add(TOTAL_NS);
+    addresses.iter().find_map(|address| ask_one(address, deadline).ok())
+}
+
+fn ask_one(address: &SocketAddr, deadline_ns: u64) -> io::Result<Snapshot> {
+    let mut stream = TcpStream::connect_timeout(address, STEP_TIMEOUT)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(STEP_TIMEOUT))?;
+    stream.set_write_timeout(Some(STEP_TIMEOUT))?;
+    let mut question = PREAMBLE.to_vec();
+    question.extend_from_slice(&Header::new(Kind::Stats, 0, 0, 0, 0).encode());
+    stream.write_all(&question)?;
+    let mut head = [0; HEADER_LEN];
+    read_until(&mut stream, &mut head, deadline_ns)?;
+    let header = Header::decode(&head).map_err(io::Error::other)?;
+    if header.kind != Kind::Stats || header.rest_len() > SNAPSHOT_MAX {
+        return Err(ErrorKind::InvalidData.into());
+    }
+    let mut body = vec![0; header.rest_len()];
+    read_until(&mut stream, &mut body, deadline_ns)?;
+    Ok(serde_json::from_slice(&body)?)
+}
+
+/// Fills `buffer`, unless the time is over first.
+fn read_until(stream: &mut TcpStream, buffer: &mut [u8], deadline_ns: u64) -> io::Result<()> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        if now_ns() >= deadline_ns {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        match stream.read(&mut buffer[filled..]) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(bytes) => filled += bytes,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

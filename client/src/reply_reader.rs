@@ -1,0 +1,227 @@
+//! Bytes from the server to ended calls. A reply is compared as it arrives: what is kept between
+//! two reads is at most one header, or how much of a body is still to come.
+
+use crate::call_frames::CallFrames;
+use crate::call_table::{CallTable, Found};
+use crate::outcome::{Failure, Ledger};
+use echo_common::wire::native::{BODY_MIN, CONNECTION_ID, HEADER_LEN, Header, HeaderError, Kind};
+use thiserror::Error;
+
+/// Bytes kept of an error frame's text.
+const ERROR_TEXT_MAX: usize = 256;
+
+/// Why nothing that comes on this connection can be used any more.
+#[derive(Debug, PartialEq, Eq, Error)]
+pub(crate) enum Ending {
+    /// The server does not want the connection; its status and its words, as they came.
+    #[error("the server refused the connection: {}", printable(.1))]
+    Refused(u16, Vec<u8>),
+    /// The header makes no sense.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// The length word is above what any reply may have.
+    #[error("frame of {length} bytes announced, the limit is {limit}")]
+    TooLong {
+        /// Value of the length word.
+        length: u32,
+        /// The limit in force.
+        limit: usize,
+    },
+    /// A frame that only a client sends.
+    #[error("the server sent a frame of kind {0:?}, which is not an answer to a call")]
+    NotAnAnswer(Kind),
+}
+
+/// Where in the stream of frames a connection stands.
+#[derive(Debug)]
+pub(crate) struct ReplyReader {
+    head: [u8; HEADER_LEN],
+    head_len: usize,
+    body: Option<Body>,
+}
+
+#[derive(Debug)]
+struct Body {
+    id: u64,
+    remaining: usize,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    /// `position` bytes came, and they were right so far or not.
+    Reply { position: usize, matched: bool },
+    /// An error frame's status and the beginning of its text.
+    Error { status: u16, text: Vec<u8> },
+}
+
+/// What reading needs to know and to write to.
+pub(crate) struct Reading<'a> {
+    pub(crate) frames: &'a CallFrames,
+    pub(crate) table: &'a mut CallTable,
+    pub(crate) ledger: &'a mut Ledger,
+    pub(crate) now_ns: u64,
+}
+
+impl ReplyReader {
+    /// At the beginning of a connection.
+    pub(crate) fn new() -> ReplyReader {
+        ReplyReader { head: [0; HEADER_LEN], head_len: 0, body: None }
+    }
+
+    /// Takes the next bytes of the stream, all of them; ends the calls that they answer.
+    #[inline]
+    pub(crate) fn feed(&mut self, mut bytes: &[u8], to: &mut Reading<'_>) -> Result<(), Ending> {
+        loop {
+            if self.head_len == 0 && self.body.is_none() {
+                bytes = whole_replies(bytes, to);
+            }
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            bytes = self.one_frame(bytes, to)?;
+        }
+    }
+
+    /// Whether a frame has begun and not ended.
+    pub(crate) fn in_mid_frame(&self) -> bool {
+        self.head_len > 0 || self.body.is_some()
+    }
+
+    /// Goes on to the end of the frame or of the bytes, and returns what is left.
+    fn one_frame<'b>(
+        &mut self,
+        mut bytes: &'b [u8],
+        to: &mut Reading<'_>,
+    ) -> Result<&'b [u8], Ending> {
+        if self.body.is_none() {
+            let taken = bytes.len().min(HEADER_LEN - self.head_len);
+            self.head[self.head_len..self.head_len + taken].copy_from_slice(&bytes[..taken]);
+            self.head_len += taken;
+            bytes = &bytes[taken..];
+            if self.head_len < HEADER_LEN {
+                return Ok(bytes);
+            }
+            self.head_len = 0;
+            self.body = Some(begin_body(&self.head, to)?);
+        }
+        let Some(body) = &mut self.body else {
+            return Ok(bytes);
+        };
+        let (front, rest) = bytes.split_at(bytes.len().min(body.remaining));
+        body.take(front, to.frames);
+        if body.remaining == 0
+            && let Some(body) = self.body.take()
+        {
+            body.end(to)?;
+        }
+        Ok(rest)
+    }
+}
+
+/// Ends the calls of correct replies that lie whole at the front of `bytes`; returns what is left.
+/// This loop is the client's speed.
+#[inline]
+fn whole_replies<'b>(mut bytes: &'b [u8], to: &mut Reading<'_>) -> &'b [u8] {
+    let total = HEADER_LEN + to.frames.reply_len();
+    while bytes.len() >= total {
+        let (frame, rest) = bytes.split_at(total);
+        let Some((head, payload)) = frame.split_first_chunk() else {
+            return bytes;
+        };
+        let Some(id) = to.frames.correct_reply_id(head) else {
+            return bytes;
+        };
+        let matched = to.frames.matches(id, 0, payload);
+        end_reply(id, matched, to);
+        bytes = rest;
+    }
+    bytes
+}
+
+#[inline]
+fn end_reply(id: u64, matched: bool, to: &mut Reading<'_>) {
+    match to.table.end(id) {
+        Found::Open(call) if matched => to.ledger.ok(call, to.now_ns),
+        Found::Open(call) => to.ledger.failed(call, Failure::Mismatch, to.now_ns),
+        Found::Late => to.ledger.outcomes.late_replies += 1,
+        Found::Unknown => to.ledger.outcomes.unexpected_replies += 1,
+    }
+}
+
+/// Reads a header. One that names a waiting call and has the right length, but is otherwise
+/// damaged, costs that call and not the connection: the frame's end is known.
+fn begin_body(head: &[u8; HEADER_LEN], to: &Reading<'_>) -> Result<Body, Ending> {
+    let expected = to.frames.reply_len();
+    let header = match Header::decode(head) {
+        Ok(header) => header,
+        Err(error) => return damaged(head, to).ok_or(Ending::Header(error)),
+    };
+    let limit = to.frames.frame_max();
+    if header.length as usize > limit {
+        return Err(Ending::TooLong { length: header.length, limit });
+    }
+    let content = match header.kind {
+        Kind::Reply => {
+            let plain = header.flags == 0 && header.status == 0;
+            Content::Reply { position: 0, matched: plain && header.rest_len() == expected }
+        }
+        // An error frame without a status is a reply whose kind was damaged.
+        Kind::Error if header.status == 0 && to.table.is_open(header.id) => {
+            Content::Reply { position: 0, matched: false }
+        }
+        Kind::Error => Content::Error { status: header.status, text: Vec::new() },
+        Kind::Call | Kind::Stats => {
+            return damaged(head, to).ok_or(Ending::NotAnAnswer(header.kind));
+        }
+    };
+    Ok(Body { id: header.id, remaining: header.rest_len(), content })
+}
+
+/// The body of a frame whose kind is wrong, if everything else fits a waiting call.
+fn damaged(head: &[u8; HEADER_LEN], to: &Reading<'_>) -> Option<Body> {
+    let [l0, l1, l2, l3, _, _, _, _, id @ ..] = *head;
+    let length = u32::from_be_bytes([l0, l1, l2, l3]) as usize;
+    let (id, remaining) = (u64::from_be_bytes(id), length.checked_sub(BODY_MIN)?);
+    let fits = remaining == to.frames.reply_len() && to.table.is_open(id);
+    fits.then_some(Body { id, remaining, content: Content::Reply { position: 0, matched: false } })
+}
+
+impl Body {
+    fn take(&mut self, bytes: &[u8], frames: &CallFrames) {
+        self.remaining -= bytes.len();
+        match &mut self.content {
+            Content::Reply { position, matched } => {
+                *matched = *matched && frames.matches(self.id, *position, bytes);
+                *position += bytes.len();
+            }
+            Content::Error { text, .. } => {
+                let kept = bytes.len().min(ERROR_TEXT_MAX - text.len());
+                text.extend_from_slice(&bytes[..kept]);
+            }
+        }
+    }
+
+    fn end(self, to: &mut Reading<'_>) -> Result<(), Ending> {
+        match self.content {
+            Content::Reply { matched, .. } => end_reply(self.id, matched, to),
+            Content::Error { status, text } if self.id == CONNECTION_ID => {
+                return Err(Ending::Refused(status, text));
+            }
+            Content::Error { status, text } => match to.table.end(self.id) {
+                Found::Open(call) => {
+                    to.ledger.failed(call, Failure::ErrorReply(status), to.now_ns);
+                    to.ledger.error_text(status, &text);
+                }
+                Found::Late => to.ledger.outcomes.late_replies += 1,
+                Found::Unknown => to.ledger.outcomes.unexpected_replies += 1,
+            },
+        }
+        Ok(())
+    }
+}
+
+/// The peer's words, safe to print on a terminal.
+pub(crate) fn printable(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).escape_debug().to_string()
+}

@@ -1,0 +1,255 @@
+//! One run, from connect to what the report is made of.
+
+use crate::budget::Budget;
+use crate::call_frames::CallFrames;
+use crate::connect_error::ConnectError;
+use crate::control::Control;
+use crate::crew::{self, Crew, RunEvent, WorkerError};
+use crate::latency::Latency;
+use crate::options::Switch;
+use crate::outcome::Ledger;
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::remote_stats::{self, Snapshot};
+use crate::timeline::Timeline;
+use crate::worker::{Job, WorkerResult};
+use echo_common::clock::{self, now_ns};
+use echo_common::cpu_time::{self, ContextSwitches};
+use echo_common::host::{self, HostLoad};
+use echo_common::signals::{self, Signal};
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+/// How long answers are waited for after an interrupt.
+const INTERRUPT_DRAIN_NS: u64 = 1_000_000_000;
+/// The least wait for answers after the end of a timed run.
+const DRAIN_MIN_NS: u64 = 1_000_000_000;
+
+/// What a run leaves behind.
+pub(crate) struct RunResult {
+    /// Of all workers.
+    pub(crate) ledger: Ledger,
+    pub(crate) workers: Vec<NamedResult>,
+    pub(crate) connect_latency: Latency,
+    /// The measured window; `end_ns` is where it was cut off by the clock or a signal.
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: Option<u64>,
+    /// At the begin and the end of the measured phase.
+    pub(crate) before: Reading,
+    pub(crate) after: Reading,
+    pub(crate) timeline: Timeline,
+    pub(crate) interrupted: Option<Signal>,
+}
+
+/// A worker's result with the thread's name; the ledgers are merged, its totals stay.
+pub(crate) struct NamedResult {
+    pub(crate) name: String,
+    pub(crate) result: WorkerResult,
+}
+
+/// Counters of everybody concerned at one moment.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    pub(crate) now_ns: u64,
+    pub(crate) client_cpu_ns: u64,
+    pub(crate) client_switches: Option<ContextSwitches>,
+    pub(crate) host: Option<HostLoad>,
+    pub(crate) server: Option<Snapshot>,
+}
+
+/// Why there is nothing to report.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RunError {
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
+    #[error("{0}: {1}")]
+    System(&'static str, io::Error),
+    #[error("ended by a signal before the connections were set up")]
+    Interrupted(Signal),
+}
+
+/// Runs the plan.
+pub(crate) fn run(plan: &Arc<Plan>) -> Result<RunResult, RunError> {
+    let system = |what| move |error| RunError::System(what, error);
+    let (polls, wakers) = crew::polls(plan.workers).map_err(system("cannot make event loops"))?;
+    let control = Arc::new(Control::new(Budget::new(plan.calls), wakers));
+    let job = Arc::new(Job {
+        frames: CallFrames::new(plan.options.payload as usize, plan.reply_len(), plan.verify()),
+        control: Arc::clone(&control),
+        timeout_ns: clock::ns(plan.options.timeout),
+        fail_fast: plan.options.fail_fast,
+    });
+    let (sender, events) = mpsc::channel();
+    let (at_signal, signal_events) = (Arc::clone(&control), sender.clone());
+    signals::on_termination(move |signal| {
+        at_signal.stop(INTERRUPT_DRAIN_NS);
+        // Main may have left already.
+        let _ = signal_events.send(RunEvent::Signal(signal));
+    })
+    .map_err(system("cannot wait for signals"))?;
+    let mut crew =
+        Crew::start(plan, &job, polls, &sender).map_err(system("cannot start a worker"))?;
+    let connect_latency = barrier(plan, &events, &mut crew)?;
+    let mut stage = Stage {
+        plan,
+        control: &control,
+        crew,
+        events,
+        results: Vec::new(),
+        interrupted: None,
+        timeline: Timeline::new(plan.options.interval),
+        progress: Progress::new(plan),
+    };
+    let (before, after) = stage.play()?;
+    Ok(stage.finish(connect_latency, before, after))
+}
+
+/// Waits until every worker has all its connections; gives the connect times.
+fn barrier(plan: &Plan, events: &Receiver<RunEvent>, crew: &mut Crew) -> Result<Latency, RunError> {
+    let mut latency = Latency::new();
+    let mut connected = 0;
+    let mut failures = Vec::new();
+    let mut waiting = plan.workers;
+    loop {
+        // Connections are missing without a failure only after a signal, which is on its way.
+        if waiting == 0 && (connected == plan.connections || !failures.is_empty()) {
+            break;
+        }
+        match events.recv() {
+            Ok(RunEvent::Ready(summary)) => {
+                waiting -= 1;
+                connected += summary.connected;
+                failures.extend(summary.failures);
+                latency.add(&summary.latency);
+            }
+            Ok(RunEvent::Signal(signal)) => return Err(RunError::Interrupted(signal)),
+            Ok(RunEvent::Ended(worker)) => {
+                crew.join(worker)?;
+            }
+            Err(_) => unreachable!("the signal thread's closure keeps a sender"),
+        }
+    }
+    if connected == plan.connections {
+        return Ok(latency);
+    }
+    Err(ConnectError::new(plan, connected, failures).into())
+}
+
+/// A run between the barrier and the last answer.
+struct Stage<'a> {
+    plan: &'a Plan,
+    control: &'a Control,
+    crew: Crew,
+    events: Receiver<RunEvent>,
+    results: Vec<NamedResult>,
+    interrupted: Option<Signal>,
+    timeline: Timeline,
+    progress: Progress,
+}
+
+/// What ends a wait besides its time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// The end of all workers, or a signal.
+    SignalOrEnd,
+    /// The end of all workers.
+    End,
+}
+
+impl Stage<'_> {
+    /// Warm-up, measured phase, last answers. Returns the readings around the measured phase.
+    fn play(&mut self) -> Result<(Reading, Reading), RunError> {
+        let options = &self.plan.options;
+        let drain_ns = clock::ns(options.timeout).max(DRAIN_MIN_NS);
+        let warmup_ns = clock::ns(options.warmup);
+        if warmup_ns > 0 {
+            self.crew.go();
+            self.wait(now_ns().saturating_add(warmup_ns), Until::SignalOrEnd)?;
+        }
+        let before = self.reading();
+        self.control.measure(options.duration.map(clock::ns), drain_ns);
+        self.timeline.begin(self.control.view().start_ns);
+        self.crew.go();
+        self.wait(self.control.view().end_ns, Until::SignalOrEnd)?;
+        let after = self.reading();
+        self.wait(u64::MAX, Until::End)?;
+        Ok((before, after))
+    }
+
+    /// Hears and shows what goes on, up to `until_ns` at most.
+    fn wait(&mut self, until_ns: u64, until: Until) -> Result<(), RunError> {
+        loop {
+            let now = now_ns();
+            self.tick(now);
+            let over = until == Until::SignalOrEnd && self.interrupted.is_some();
+            if over || now >= until_ns || self.results.len() == self.plan.workers {
+                return Ok(());
+            }
+            let next = until_ns.min(self.timeline.next_ns()).min(self.progress.next_ns());
+            match self.events.recv_timeout(Duration::from_nanos(next.saturating_sub(now))) {
+                Ok(RunEvent::Signal(signal)) => self.interrupted = Some(signal),
+                Ok(RunEvent::Ended(worker)) => self.ended(worker)?,
+                Ok(RunEvent::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    unreachable!("the signal thread's closure keeps a sender")
+                }
+            }
+        }
+    }
+
+    fn ended(&mut self, worker: usize) -> Result<(), RunError> {
+        let name = self.crew.name(worker).to_owned();
+        if let Some(result) = self.crew.join(worker)? {
+            self.results.push(NamedResult { name, result });
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, now_ns: u64) {
+        let due = now_ns >= self.timeline.next_ns() || now_ns >= self.progress.next_ns();
+        if due {
+            let progress = self.control.progress();
+            self.timeline.sample(now_ns, progress);
+            self.progress.show(now_ns, progress);
+        }
+    }
+
+    fn reading(&self) -> Reading {
+        let wanted = self.plan.options.server_stats == Switch::On;
+        let server = if wanted { remote_stats::ask(&self.plan.addresses) } else { None };
+        Reading {
+            now_ns: now_ns(),
+            client_cpu_ns: cpu_time::process_cpu_ns(),
+            client_switches: cpu_time::process_context_switches(),
+            host: host::load(),
+            server,
+        }
+    }
+
+    fn finish(mut self, connect_latency: Latency, before: Reading, after: Reading) -> RunResult {
+        self.progress.close();
+        self.results.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut ledger = Ledger::new();
+        for worker in &self.results {
+            ledger.add(&worker.result.ledger);
+        }
+        let totals = self.control.progress();
+        let view = self.control.view();
+        self.timeline.close(now_ns(), totals);
+        RunResult {
+            ledger,
+            workers: self.results,
+            connect_latency,
+            start_ns: view.start_ns,
+            end_ns: (view.end_ns != u64::MAX).then_some(view.end_ns),
+            before,
+            after,
+            timeline: self.timeline,
+            interrupted: self.interrupted,
+        }
+    }
+}

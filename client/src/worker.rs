@@ -1,0 +1,388 @@
+//! One event loop: it owns its share of the connections and of the callers for the whole run.
+
+use crate::call_frames::CallFrames;
+use crate::connect::{Connected, WAKER};
+use crate::connection::{Connection, Desk, Lost, ReadEnd};
+use crate::control::{Control, Phase, View};
+use crate::flow::Flow;
+use crate::outcome::{Failure, Ledger};
+use echo_common::clock::now_ns;
+use mio::event::Event;
+use mio::{Events, Poll, Token};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+const EVENTS_PER_TURN: usize = 1024;
+/// Texts about lost connections that a worker keeps for the report.
+const NOTES_MAX: usize = 4;
+
+/// Who makes the calls of this worker.
+#[derive(Clone, Debug)]
+pub(crate) enum Callers {
+    /// Each connection has callers of its own: as many as this says for it.
+    PerConnection(Vec<usize>),
+    /// Fewer callers than connections: each goes on to the connection that has been idle longest,
+    /// so that all are used.
+    Rotating(usize),
+}
+
+/// What every worker of a run needs to know.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) frames: CallFrames,
+    pub(crate) control: Arc<Control>,
+    pub(crate) timeout_ns: u64,
+    pub(crate) fail_fast: bool,
+}
+
+/// What a worker hands back.
+#[derive(Debug)]
+pub(crate) struct WorkerResult {
+    pub(crate) ledger: Ledger,
+    pub(crate) flow: Flow,
+    /// What lost connections had to say.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The event loop's state.
+pub(crate) struct Worker<'a> {
+    job: &'a Job,
+    index: usize,
+    poll: Poll,
+    connections: Vec<Option<Connection>>,
+    open_connections: usize,
+    rotation: Option<Rotation>,
+    /// Connections with bytes that no edge will announce again.
+    unfinished: Vec<usize>,
+    view: View,
+    budget_used_up: bool,
+    next_scan_ns: u64,
+    desk: Desk<'a>,
+    flow: Flow,
+    notes: Vec<String>,
+}
+
+/// Callers that move from connection to connection.
+struct Rotation {
+    idle_callers: u64,
+    idle_connections: VecDeque<usize>,
+}
+
+impl<'a> Worker<'a> {
+    /// A worker whose connections are registered with `poll` under their index.
+    pub(crate) fn new(
+        job: &'a Job,
+        index: usize,
+        poll: Poll,
+        connected: Vec<Connected>,
+        callers: &Callers,
+    ) -> Worker<'a> {
+        let window = |index: usize| match callers {
+            Callers::PerConnection(windows) => windows[index],
+            Callers::Rotating(_) => 1,
+        };
+        let count = connected.len();
+        let unfinished =
+            connected.iter().enumerate().filter(|(_, c)| c.readable).map(|(i, _)| i).collect();
+        Worker {
+            job,
+            index,
+            poll,
+            connections: connected
+                .into_iter()
+                .enumerate()
+                .map(|(index, c)| Some(Connection::new(c.stream, window(index))))
+                .collect(),
+            open_connections: count,
+            rotation: match *callers {
+                Callers::PerConnection(_) => None,
+                Callers::Rotating(callers) => Some(Rotation {
+                    idle_callers: callers as u64,
+                    idle_connections: (0..count).collect(),
+                }),
+            },
+            unfinished,
+            view: job.control.view(),
+            budget_used_up: false,
+            next_scan_ns: 0,
+            desk: Desk::new(&job.frames),
+            flow: Flow::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Calls until the run is over and every call has ended.
+    pub(crate) fn run(mut self) -> io::Result<WorkerResult> {
+        let mut events = Events::with_capacity(EVENTS_PER_TURN);
+        self.start_everywhere();
+        self.publish();
+        while !self.is_finished() {
+            match self.poll.poll(&mut events, Some(self.poll_timeout())) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            self.view = self.job.control.view();
+            for event in &events {
+                self.event(event);
+            }
+            for index in std::mem::take(&mut self.unfinished) {
+                self.pass(index, false);
+                self.rotate();
+            }
+            self.scan();
+            self.publish();
+        }
+        self.give_up();
+        self.desk.ledger.settle();
+        self.publish();
+        let outcomes = &self.desk.ledger.outcomes;
+        assert_eq!(outcomes.started, outcomes.ended(), "every call has one outcome: {outcomes:?}");
+        Ok(WorkerResult { ledger: self.desk.ledger, flow: self.flow, notes: self.notes })
+    }
+
+    fn event(&mut self, event: &Event) {
+        let Token(index) = event.token();
+        if event.token() == WAKER {
+            return;
+        }
+        if event.is_writable() && self.connections[index].as_ref().is_some_and(Connection::owes) {
+            self.flush(index);
+        }
+        let closed = event.is_read_closed() || event.is_error();
+        if event.is_readable() || closed {
+            self.pass(index, closed);
+        }
+        self.rotate();
+    }
+
+    /// Reads what came on a connection and lets its free callers call again.
+    fn pass(&mut self, index: usize, closed: bool) {
+        let Some(connection) = &mut self.connections[index] else {
+            return;
+        };
+        let open_before = connection.open();
+        let ok_before = self.desk.ledger.outcomes.ok;
+        let all_ok_before = ok_before + self.desk.ledger.outcomes.warmup_ok;
+        let (end, now) = connection.read(closed, &mut self.desk);
+        let ended = open_before - connection.open();
+        if self.desk.ledger.outcomes.ok > ok_before {
+            self.desk.ledger.ok_until(now);
+        }
+        let all_ok =
+            self.desk.ledger.outcomes.ok + self.desk.ledger.outcomes.warmup_ok - all_ok_before;
+        self.flow.ended(ended as u64, all_ok, now, &self.view);
+        match end {
+            ReadEnd::Drained => {}
+            ReadEnd::More => self.unfinished.push(index),
+            ReadEnd::Lost(lost) => return self.lose(index, lost, now),
+        }
+        if ended > 0 {
+            self.resume(index, ended as u64, now);
+        }
+    }
+
+    /// `callers` callers of a connection are free.
+    #[inline]
+    fn resume(&mut self, index: usize, callers: u64, now_ns: u64) {
+        if self.job.fail_fast && !self.desk.ledger.outcomes.all_well() {
+            self.stop_run();
+        }
+        match &mut self.rotation {
+            None => {
+                self.start(index, now_ns);
+            }
+            Some(rotation) => {
+                rotation.idle_callers += callers;
+                rotation.idle_connections.push_back(index);
+            }
+        }
+    }
+
+    /// Starts as many calls on a connection as it and the budget allow, and writes them at once.
+    fn start(&mut self, index: usize, now_ns: u64) -> u64 {
+        let Some(connection) = &mut self.connections[index] else {
+            return 0;
+        };
+        let wanted = connection.free() as u64;
+        let (granted, measured) = match self.view.phase {
+            Phase::WarmUp => (wanted, false),
+            Phase::Measured if !self.budget_used_up && now_ns < self.view.end_ns => {
+                let calls = self.job.control.budget.take(wanted);
+                (calls.end - calls.start, true)
+            }
+            Phase::Measured | Phase::Draining => return 0,
+        };
+        self.budget_used_up = granted < wanted;
+        if granted == 0 {
+            return 0;
+        }
+        connection.start(granted, measured, now_ns, &mut self.desk.ledger);
+        self.flow.started(granted, now_ns, &self.view);
+        self.flush(index);
+        granted
+    }
+
+    /// Gives idle callers to idle connections, the longest idle first.
+    #[inline]
+    fn rotate(&mut self) {
+        while let Some(rotation) = &mut self.rotation
+            && rotation.idle_callers > 0
+            && let Some(index) = rotation.idle_connections.pop_front()
+        {
+            if self.connections[index].is_none() {
+                continue;
+            }
+            if self.start(index, now_ns()) == 0 {
+                if let Some(rotation) = &mut self.rotation {
+                    rotation.idle_connections.push_front(index);
+                }
+                return;
+            }
+            if let Some(rotation) = &mut self.rotation {
+                rotation.idle_callers -= 1;
+            }
+        }
+    }
+
+    fn start_everywhere(&mut self) {
+        if self.rotation.is_some() {
+            return self.rotate();
+        }
+        let now = now_ns();
+        for index in 0..self.connections.len() {
+            self.start(index, now);
+        }
+    }
+
+    fn flush(&mut self, index: usize) {
+        let Some(connection) = &mut self.connections[index] else {
+            return;
+        };
+        if let Err(error) = connection.flush(&mut self.desk) {
+            self.broken(index, &error);
+        }
+    }
+
+    /// A connection that takes no bytes may still hold some: the reason for its end, perhaps.
+    fn broken(&mut self, index: usize, error: &io::Error) {
+        let Some(connection) = &mut self.connections[index] else {
+            return;
+        };
+        let open_before = connection.open();
+        let (end, now) = connection.read(true, &mut self.desk);
+        let ended = open_before - connection.open();
+        self.flow.ended(ended as u64, 0, now, &self.view);
+        let lost = match end {
+            ReadEnd::Lost(lost) => lost,
+            ReadEnd::Drained | ReadEnd::More => Lost::by(error),
+        };
+        self.lose(index, lost, now);
+    }
+
+    /// Ends a connection and every call on it. Callers of its own end with it; those that rotate go
+    /// on elsewhere.
+    fn lose(&mut self, index: usize, lost: Lost, now_ns: u64) {
+        let Some(mut connection) = self.connections[index].take() else {
+            return;
+        };
+        let open = connection.open() as u64;
+        self.open_connections -= 1;
+        connection.end_all(Failure::Lost(lost.kind), now_ns, &mut self.desk.ledger);
+        self.desk.ledger.connection_lost(lost.kind);
+        self.flow.ended(open, 0, now_ns, &self.view);
+        if let Some(text) = lost.text
+            && self.notes.len() < NOTES_MAX
+            && !self.notes.contains(&text)
+        {
+            self.notes.push(text);
+        }
+        if self.job.fail_fast {
+            self.stop_run();
+        }
+        if let Some(rotation) = &mut self.rotation {
+            rotation.idle_callers += open;
+        }
+    }
+
+    fn stop_run(&mut self) {
+        self.job.control.stop(self.job.timeout_ns);
+        self.view = self.job.control.view();
+    }
+
+    /// Ends calls whose time is over. A coarse look now and then: no call has a clock of its own.
+    fn scan(&mut self) {
+        let now = now_ns();
+        if now < self.next_scan_ns {
+            return;
+        }
+        self.next_scan_ns = now.saturating_add(self.scan_period_ns());
+        let Some(started_until) = now.checked_sub(self.job.timeout_ns) else {
+            return;
+        };
+        for index in 0..self.connections.len() {
+            let Some(connection) = &mut self.connections[index] else {
+                continue;
+            };
+            let open_before = connection.open();
+            connection.expire(started_until, now, &mut self.desk.ledger);
+            let ended = (open_before - connection.open()) as u64;
+            if ended > 0 {
+                self.flow.ended(ended, 0, now, &self.view);
+                self.resume(index, ended, now);
+            }
+        }
+        self.rotate();
+    }
+
+    fn scan_period_ns(&self) -> u64 {
+        (self.job.timeout_ns / 8).clamp(1_000_000, 1_000_000_000)
+    }
+
+    /// Until the next thing that no event announces.
+    fn poll_timeout(&self) -> Duration {
+        if !self.unfinished.is_empty() {
+            return Duration::ZERO;
+        }
+        let mut until = self.next_scan_ns;
+        if self.view.phase != Phase::WarmUp {
+            until = until.min(self.view.leave_ns);
+        }
+        // Rounded up to what the poll can wait for, so as not to turn in vain.
+        let ns = until.saturating_sub(now_ns());
+        Duration::from_millis(ns.div_ceil(1_000_000))
+    }
+
+    fn is_finished(&self) -> bool {
+        if self.open_connections == 0 {
+            return true;
+        }
+        let over = self.view.phase == Phase::Draining
+            || self.view.phase == Phase::Measured && (self.budget_used_up || self.is_past_end());
+        over && (self.flow.in_flight() == 0 || now_ns() >= self.view.leave_ns)
+    }
+
+    fn is_past_end(&self) -> bool {
+        self.view.end_ns != u64::MAX && now_ns() >= self.view.end_ns
+    }
+
+    /// Ends what nobody waits for any more.
+    fn give_up(&mut self) {
+        let now = now_ns();
+        for connection in self.connections.iter_mut().flatten() {
+            connection.end_all(Failure::Abandoned, now, &mut self.desk.ledger);
+        }
+        self.flow.close(now, &self.view);
+    }
+
+    fn publish(&self) {
+        let published = &self.job.control.published[self.index];
+        let outcomes = &self.desk.ledger.outcomes;
+        published.ok.store(outcomes.ok, Ordering::Relaxed);
+        published.failed.store(outcomes.not_ok(), Ordering::Relaxed);
+        published.in_flight.store(self.flow.in_flight(), Ordering::Relaxed);
+    }
+}
