@@ -46,12 +46,13 @@ fn print(text: &str) {
 
 fn run(plan: Plan) -> Result<(), ServerError> {
     let server = Server::start(plan.config)?;
+    // First of all: whoever reads that we listen may stop us at once.
+    let stopper = server.stopper();
+    signals::on_termination(move |_| stopper.stop())?;
     print(&format!("listening on {}\n", server.address()));
     for note in plan.notes {
         say(note);
     }
-    let stopper = server.stopper();
-    signals::on_termination(move |_| stopper.stop())?;
     let (stop_lines, stopped) = mpsc::channel::<()>();
     let lines = plan.stats.map(|every| {
         let snapshots = server.snapshots();
