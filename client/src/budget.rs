@@ -29,11 +29,6 @@ impl Budget {
         let first = self.asked.fetch_add(wanted, Ordering::Relaxed).min(calls);
         first..first.saturating_add(wanted).min(calls)
     }
-
-    /// How many calls there are in all, if that is bounded.
-    pub(crate) fn calls(&self) -> Option<u64> {
-        self.calls
-    }
 }
 
 #[cfg(test)]

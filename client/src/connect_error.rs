@@ -27,7 +27,7 @@ impl ConnectError {
         let not_tried = plan.connections.saturating_sub(connected + failed);
         ConnectError {
             address: first.address,
-            reason: reason(&first.error, plan.connections),
+            reason: reason(&first.error, plan.connections, files_needed(plan)),
             failed,
             wanted: plan.connections,
             rest: if not_tried > 0 { format!(", {not_tried} not tried") } else { String::new() },
@@ -42,7 +42,7 @@ impl ConnectError {
 }
 
 /// The operating system's words, and what they mean here where that is not plain.
-fn reason(error: &io::Error, connections: usize) -> String {
+fn reason(error: &io::Error, connections: usize, files_needed: u64) -> String {
     let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
     if is(Errno::ADDRNOTAVAIL) {
         return format!(
@@ -56,16 +56,15 @@ fn reason(error: &io::Error, connections: usize) -> String {
         let limit = open_files::limits().soft;
         return format!(
             "{error}: the limit on open files is {limit}, {connections} connections need about \
-             {}; raise it with `ulimit -n`",
-            files_needed(connections)
+             {files_needed}; raise it with `ulimit -n`"
         );
     }
     error.to_string()
 }
 
-/// Descriptors of a run: connections, and what the process itself has open.
-pub(crate) fn files_needed(connections: usize) -> u64 {
-    connections as u64 + 32
+/// Descriptors of a run: connections, the workers' polls and wakers, and what any process has open.
+pub(crate) fn files_needed(plan: &Plan) -> u64 {
+    (plan.connections + 2 * plan.workers + 10) as u64
 }
 
 fn local_port_range() -> Option<String> {
@@ -94,7 +93,7 @@ mod tests {
         ];
         let mut seen = std::collections::BTreeSet::new();
         for (errno, expected) in errors {
-            let text = reason(&errno.into(), 100);
+            let text = reason(&errno.into(), 100, 132);
             assert!(text.contains(expected), "{text}");
             assert!(text.contains(&format!("os error {}", errno.raw_os_error())), "{text}");
             assert!(seen.insert(text.clone()), "twice: {text}");

@@ -113,7 +113,8 @@ pub struct Options {
     #[arg(env = "ECHO_CLIENT_FORMAT", help_heading = REPORT)]
     pub format: Format,
 
-    /// Write the report to this file instead of standard output; it appears whole or not at all
+    /// Write the report as JSON to this file, too; it appears whole or not at all. With --format
+    /// json nothing goes to standard output then
     #[arg(short = 'o', long, value_name = "FILE", env = "ECHO_CLIENT_OUTPUT")]
     #[arg(help_heading = REPORT)]
     pub output: Option<PathBuf>,

@@ -1,51 +1,130 @@
 //! From the command line to the exit code.
 
-use crate::options::Options;
-use crate::plan::Plan;
-use crate::report;
-use crate::run::{self, RunError};
-use clap::{CommandFactory, Parser, error::ErrorKind};
-use echo_common::pinning;
+use crate::connect_error::files_needed;
+use crate::notice;
+use crate::options::{Format, Options};
+use crate::output;
+use crate::plan::{Plan, PlanError};
+use crate::report::{self, Report};
+use crate::run::{self, RunError, RunResult};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use echo_common::{open_files, pinning};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Runs echo-client with this process's arguments.
+/// Runs echo-client with this process's arguments and environment.
 pub fn program() -> ExitCode {
-    let allowed = pinning::allowed_cpus();
-    let options = match Options::try_parse() {
-        Ok(options) => options,
-        Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
-        }
-    };
-    let plan = match Plan::new(options, allowed) {
-        Ok(plan) => Arc::new(plan),
-        Err(error) => {
-            if error.is_lookup() {
-                eprintln!("error: {error}");
-                return ExitCode::from(69);
-            }
-            let _ = Options::command().error(ErrorKind::ValueValidation, error).print();
-            return ExitCode::from(2);
-        }
-    };
-    match run::run(&plan) {
-        Ok(mut result) => {
-            let json = report::json(&plan, &mut result).to_string();
-            match &plan.options.output {
-                Some(path) => std::fs::write(path, json).unwrap(),
-                None => println!("{json}"),
-            }
-            ExitCode::from(u8::from(!result.ledger.outcomes.all_well()))
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(match error {
-                RunError::Connect(_) => 69,
-                RunError::Interrupted(signal) => signal.exit_code(),
-                RunError::Worker(_) | RunError::System(..) => 70,
-            })
-        }
+    ExitCode::from(match prepare().and_then(|plan| execute(&Arc::new(plan))) {
+        Ok(code) => code,
+        Err(Exit(code)) => code,
+    })
+}
+
+/// An early end; what there was to say about it has been said.
+struct Exit(u8);
+
+const OK: u8 = 0;
+const FAILURES: u8 = 1;
+const USAGE: u8 = 2;
+const CANNOT_CONNECT: u8 = 69;
+const INTERNAL: u8 = 70;
+const NOT_ENOUGH_FILES: u8 = 71;
+const CANNOT_WRITE: u8 = 74;
+
+/// Reads and checks everything that can be checked before a socket is opened.
+fn prepare() -> Result<Plan, Exit> {
+    // Before any thread is pinned: children inherit the mask.
+    let allowed_cpus = pinning::allowed_cpus();
+    let options = Options::try_parse().map_err(|error| {
+        // Nobody reads it, then: `--help | head -1`.
+        let _ = error.print();
+        Exit(if error.use_stderr() { USAGE } else { OK })
+    })?;
+    let plan = Plan::new(options, allowed_cpus).map_err(|error| refuse(&error))?;
+    if let Some(path) = &plan.options.output {
+        output::check(path).map_err(|error| {
+            notice::error(error);
+            Exit(CANNOT_WRITE)
+        })?;
     }
+    raise_open_files(&plan)?;
+    for address in plan.remote_addresses().take(1) {
+        notice::warning(format_args!(
+            "{address} is not this host: {} connections with {} calls in flight go out to it",
+            plan.connections, plan.callers
+        ));
+    }
+    Ok(plan)
+}
+
+fn refuse(error: &PlanError) -> Exit {
+    if error.is_lookup() {
+        notice::error(error);
+        return Exit(CANNOT_CONNECT);
+    }
+    let _ = Options::command().error(ErrorKind::ValueValidation, error).print();
+    Exit(USAGE)
+}
+
+fn raise_open_files(plan: &Plan) -> Result<(), Exit> {
+    if let Err(error) = open_files::raise() {
+        notice::warning(format_args!("the limit on open files stays as it is: {error}"));
+    }
+    let (limits, needed) = (open_files::limits(), files_needed(plan));
+    if needed > limits.soft {
+        notice::error(format_args!(
+            "{} connections need about {needed} open files, the limit is {} (hard limit {}); \
+             use fewer --clients or raise it with `ulimit -n`",
+            plan.connections, limits.soft, limits.hard
+        ));
+        return Err(Exit(NOT_ENOUGH_FILES));
+    }
+    Ok(())
+}
+
+fn execute(plan: &Arc<Plan>) -> Result<u8, Exit> {
+    let result = run::run(plan).map_err(|error| {
+        notice::error(&error);
+        Exit(exit_code(&error))
+    })?;
+    let code = code_of(&result);
+    let report = report::build(plan, result);
+    deliver(plan, &report)?;
+    Ok(code)
+}
+
+fn exit_code(error: &RunError) -> u8 {
+    match error {
+        RunError::Connect(error) if error.is_out_of_descriptors() => NOT_ENOUGH_FILES,
+        RunError::Connect(_) => CANNOT_CONNECT,
+        RunError::Interrupted(signal) => signal.exit_code(),
+        RunError::Worker(_) | RunError::System(..) => INTERNAL,
+    }
+}
+
+fn code_of(result: &RunResult) -> u8 {
+    match result.interrupted {
+        Some(signal) => signal.exit_code(),
+        None if result.ledger.outcomes.all_well() => OK,
+        None => FAILURES,
+    }
+}
+
+/// The file first: what reads standard output may stop reading at any time.
+fn deliver(plan: &Plan, report: &Report) -> Result<(), Exit> {
+    let file = plan.options.output.as_deref();
+    let to_file = file.map_or(Ok(()), |path| output::write(path, &report::json(report)));
+    let to_stdout = match (plan.options.format, file) {
+        (Format::Text, _) => output::print(&report::text(report)),
+        (Format::Json, None) => output::print(&report::json(report)),
+        (Format::Json, Some(_)) => Ok(()),
+    };
+    for result in [to_file, to_stdout] {
+        result.map_err(|error| {
+            notice::error(error);
+            Exit(CANNOT_WRITE)
+        })?;
+    }
+    Ok(())
 }

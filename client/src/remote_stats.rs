@@ -28,9 +28,10 @@ pub(crate) struct Snapshot {
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
     pub(crate) connections_open: u64,
-    pub(crate) readers: Vec<ReaderCounters>,
-    pub(crate) handlers: Vec<HandlerCounters>,
-    pub(crate) queue: QueueCounters,
+    pub(crate) readers: Vec<ThreadCounters>,
+    pub(crate) handlers: Vec<ThreadCounters>,
+    /// Absent on a server without handlers.
+    pub(crate) queue: Option<QueueCounters>,
     pub(crate) limits: BTreeMap<String, u64>,
 }
 
@@ -42,38 +43,30 @@ pub(crate) struct Switches {
     pub(crate) involuntary: u64,
 }
 
-/// One reader since its start.
+/// One reader or handler since its start.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct ReaderCounters {
+pub(crate) struct ThreadCounters {
     pub(crate) name: String,
-    pub(crate) cpu_ns: u64,
-    pub(crate) wait_ns: u64,
-    pub(crate) calls: u64,
-    pub(crate) passes: u64,
-    pub(crate) wakeups: u64,
-    pub(crate) connections: u64,
-    pub(crate) blocked_ns: u64,
-}
-
-/// One handler since its start.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct HandlerCounters {
-    pub(crate) name: String,
+    /// The CPU it is pinned to.
     pub(crate) cpu: Option<u64>,
     pub(crate) cpu_ns: u64,
+    /// Ready to run, without a CPU.
     pub(crate) wait_ns: u64,
     pub(crate) calls: u64,
-    pub(crate) takes: u64,
+    /// Passes of a reader over a connection, takes of a handler from the queue.
+    #[serde(alias = "passes", alias = "takes")]
+    pub(crate) batches: u64,
     pub(crate) wakeups: u64,
+    /// Readers only.
+    pub(crate) connections: Option<u64>,
+    pub(crate) blocked_ns: Option<u64>,
 }
 
 /// The call queue.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct QueueCounters {
-    pub(crate) depth: u64,
     pub(crate) depth_max: u64,
     pub(crate) capacity: u64,
     pub(crate) full_waits: u64,

@@ -14,7 +14,7 @@ use crate::remote_stats::{self, Snapshot};
 use crate::timeline::Timeline;
 use crate::worker::{Job, WorkerResult};
 use echo_common::clock::{self, now_ns};
-use echo_common::cpu_time::{self, ContextSwitches};
+use echo_common::cpu_time;
 use echo_common::host::{self, HostLoad};
 use echo_common::signals::{self, Signal};
 use std::io;
@@ -54,7 +54,6 @@ pub(crate) struct NamedResult {
 pub(crate) struct Reading {
     pub(crate) now_ns: u64,
     pub(crate) client_cpu_ns: u64,
-    pub(crate) client_switches: Option<ContextSwitches>,
     pub(crate) host: Option<HostLoad>,
     pub(crate) server: Option<Snapshot>,
 }
@@ -172,7 +171,9 @@ impl Stage<'_> {
         }
         let before = self.reading();
         self.control.measure(options.duration.map(clock::ns), drain_ns);
-        self.timeline.begin(self.control.view().start_ns);
+        let start_ns = self.control.view().start_ns;
+        self.timeline.begin(start_ns);
+        self.progress.begin(start_ns);
         self.crew.go();
         self.wait(self.control.view().end_ns, Until::SignalOrEnd)?;
         let after = self.reading();
@@ -224,7 +225,6 @@ impl Stage<'_> {
         Reading {
             now_ns: now_ns(),
             client_cpu_ns: cpu_time::process_cpu_ns(),
-            client_switches: cpu_time::process_context_switches(),
             host: host::load(),
             server,
         }

@@ -5,6 +5,7 @@ use crate::connect::{Connected, WAKER};
 use crate::connection::{Connection, Desk, Lost, ReadEnd};
 use crate::control::{Control, Phase, View};
 use crate::flow::Flow;
+use crate::load::{Load, LoadMeter};
 use crate::outcome::{Failure, Ledger};
 use echo_common::clock::now_ns;
 use mio::event::Event;
@@ -43,6 +44,7 @@ pub(crate) struct Job {
 pub(crate) struct WorkerResult {
     pub(crate) ledger: Ledger,
     pub(crate) flow: Flow,
+    pub(crate) load: Option<Load>,
     /// What lost connections had to say.
     pub(crate) notes: Vec<String>,
 }
@@ -59,9 +61,12 @@ pub(crate) struct Worker<'a> {
     unfinished: Vec<usize>,
     view: View,
     budget_used_up: bool,
+    /// Read once per turn of the loop.
+    now_ns: u64,
     next_scan_ns: u64,
     desk: Desk<'a>,
     flow: Flow,
+    load: LoadMeter,
     notes: Vec<String>,
 }
 
@@ -107,9 +112,11 @@ impl<'a> Worker<'a> {
             unfinished,
             view: job.control.view(),
             budget_used_up: false,
+            now_ns: now_ns(),
             next_scan_ns: 0,
             desk: Desk::new(&job.frames),
             flow: Flow::new(),
+            load: LoadMeter::new(),
             notes: Vec::new(),
         }
     }
@@ -120,6 +127,7 @@ impl<'a> Worker<'a> {
         self.start_everywhere();
         self.publish();
         while !self.is_finished() {
+            self.load.turn(&self.view, self.now_ns);
             match self.poll.poll(&mut events, Some(self.poll_timeout())) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -133,15 +141,17 @@ impl<'a> Worker<'a> {
                 self.pass(index, false);
                 self.rotate();
             }
+            self.now_ns = now_ns();
             self.scan();
             self.publish();
         }
+        let load = self.load.close(self.now_ns);
         self.give_up();
         self.desk.ledger.settle();
         self.publish();
         let outcomes = &self.desk.ledger.outcomes;
         assert_eq!(outcomes.started, outcomes.ended(), "every call has one outcome: {outcomes:?}");
-        Ok(WorkerResult { ledger: self.desk.ledger, flow: self.flow, notes: self.notes })
+        Ok(WorkerResult { ledger: self.desk.ledger, flow: self.flow, load, notes: self.notes })
     }
 
     fn event(&mut self, event: &Event) {
@@ -161,6 +171,7 @@ impl<'a> Worker<'a> {
 
     /// Reads what came on a connection and lets its free callers call again.
     fn pass(&mut self, index: usize, closed: bool) {
+        self.load.pass();
         let Some(connection) = &mut self.connections[index] else {
             return;
         };
@@ -315,7 +326,7 @@ impl<'a> Worker<'a> {
 
     /// Ends calls whose time is over. A coarse look now and then: no call has a clock of its own.
     fn scan(&mut self) {
-        let now = now_ns();
+        let now = self.now_ns;
         if now < self.next_scan_ns {
             return;
         }
@@ -352,7 +363,7 @@ impl<'a> Worker<'a> {
             until = until.min(self.view.leave_ns);
         }
         // Rounded up to what the poll can wait for, so as not to turn in vain.
-        let ns = until.saturating_sub(now_ns());
+        let ns = until.saturating_sub(self.now_ns);
         Duration::from_millis(ns.div_ceil(1_000_000))
     }
 
@@ -362,16 +373,16 @@ impl<'a> Worker<'a> {
         }
         let over = self.view.phase == Phase::Draining
             || self.view.phase == Phase::Measured && (self.budget_used_up || self.is_past_end());
-        over && (self.flow.in_flight() == 0 || now_ns() >= self.view.leave_ns)
+        over && (self.flow.in_flight() == 0 || self.now_ns >= self.view.leave_ns)
     }
 
     fn is_past_end(&self) -> bool {
-        self.view.end_ns != u64::MAX && now_ns() >= self.view.end_ns
+        self.now_ns >= self.view.end_ns
     }
 
     /// Ends what nobody waits for any more.
     fn give_up(&mut self) {
-        let now = now_ns();
+        let now = self.now_ns;
         for connection in self.connections.iter_mut().flatten() {
             connection.end_all(Failure::Abandoned, now, &mut self.desk.ledger);
         }

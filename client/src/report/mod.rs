@@ -1,27 +1,204 @@
-//! What a run has to say, as a value. Text and JSON are views of it.
+//! What a run has to say, as a value. Text and JSON are views of it; neither computes anything.
 
-use crate::plan::Plan;
-use crate::run::RunResult;
+mod build;
+mod date;
+mod errors;
+mod json;
+mod server;
+mod settings;
+mod text;
+mod verdict;
 
-pub(crate) fn json(plan: &Plan, run: &mut RunResult) -> serde_json::Value {
-    let o = run.ledger.outcomes.clone();
-    let elapsed = match run.end_ns {
-        Some(end) if plan.options.duration.is_some() => end.saturating_sub(run.start_ns),
-        _ => run
-            .ledger
-            .last_end_ns
-            .unwrap_or(0)
-            .saturating_sub(run.ledger.first_start_ns.unwrap_or(0)),
-    } as f64
-        / 1e9;
-    let ok_in: u64 = run.workers.iter().map(|w| w.result.flow.ok_in_window()).sum();
-    serde_json::json!({
-        "schema_version": 1,
-        "outcomes": {"started": o.started, "ok": o.ok, "mismatch": o.mismatch, "error_reply": o.error_reply(),
-          "timed_out": o.timed_out, "connection_lost": o.connection_lost(), "abandoned": o.abandoned},
-        "elapsed_s": elapsed,
-        "calls_per_s": ok_in as f64 / elapsed,
-        "latency_us": run.ledger.latency.summary(),
-        "connect_us": run.connect_latency.summary(),
-    })
+use crate::latency::Summary;
+use crate::timeline::Interval;
+use echo_common::host::{Host, HostChange};
+use serde::Serialize;
+
+pub(crate) use build::build;
+pub(crate) use json::json;
+pub(crate) use text::text;
+
+/// Version of the JSON form; raised when a field changes its meaning.
+const SCHEMA_VERSION: u32 = 1;
+
+/// The report. Missing numbers are none, which JSON shows as null.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Report {
+    pub(crate) schema_version: u32,
+    pub(crate) program: &'static str,
+    pub(crate) version: &'static str,
+    /// When the report was made, by the wall clock.
+    pub(crate) date: String,
+    /// "closed": a caller calls again when its call has ended.
+    #[serde(rename = "loop")]
+    pub(crate) loop_type: &'static str,
+    pub(crate) interrupted: bool,
+    /// The signal that interrupted the run.
+    pub(crate) signal: Option<&'static str>,
+    pub(crate) outcomes: OutcomeCounts,
+    pub(crate) late_replies: u64,
+    pub(crate) unexpected_replies: u64,
+    pub(crate) connections_lost: u64,
+    pub(crate) warmup_calls: u64,
+    pub(crate) warmup_failed: u64,
+    pub(crate) errors: Vec<errors::ErrorKind>,
+    /// What lost connections had to say.
+    pub(crate) notes: Vec<String>,
+    pub(crate) elapsed_s: f64,
+    pub(crate) calls_per_s: Option<f64>,
+    pub(crate) window: Window,
+    pub(crate) rates: Rates,
+    pub(crate) latency_us: Figures,
+    pub(crate) failure_latency_us: Figures,
+    pub(crate) connect_us: Figures,
+    pub(crate) cpu_us_per_call: CpuPerCall,
+    /// Durations of the server's stages; this version does not ask for them.
+    pub(crate) stages_us: Option<f64>,
+    pub(crate) little: Little,
+    pub(crate) verdict: verdict::Verdict,
+    pub(crate) settings: settings::Settings,
+    pub(crate) workers: Vec<WorkerFigures>,
+    pub(crate) server: Option<server::ServerFigures>,
+    pub(crate) host: HostFigures,
+    pub(crate) options: settings::OptionValues,
+    pub(crate) intervals: Vec<Interval>,
+    /// Upper end of each bucket in microseconds, and its count; calls that ended `ok`.
+    pub(crate) histogram: Vec<(f64, u64)>,
+}
+
+/// Calls started in the measured phase, each in exactly one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct OutcomeCounts {
+    pub(crate) started: u64,
+    pub(crate) ok: u64,
+    pub(crate) mismatch: u64,
+    pub(crate) error_reply: u64,
+    pub(crate) timed_out: u64,
+    pub(crate) connection_lost: u64,
+    pub(crate) abandoned: u64,
+}
+
+impl OutcomeCounts {
+    /// Calls that did not end well.
+    pub(crate) fn not_ok(&self) -> u64 {
+        self.mismatch + self.error_reply + self.timed_out + self.connection_lost + self.abandoned
+    }
+}
+
+/// What `calls_per_s` is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Window {
+    /// Whether the clock or the count of calls ended the run.
+    pub(crate) ended_by: &'static str,
+    pub(crate) seconds: f64,
+    /// Right replies that arrived in it. In a run that the clock ends, those to calls of the
+    /// warm-up are in, and those that came after the end are not.
+    pub(crate) ok_replies: u64,
+}
+
+/// Calls per second over the last minutes; none if the run was shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Rates {
+    pub(crate) m1: Option<f64>,
+    pub(crate) m5: Option<f64>,
+    pub(crate) m15: Option<f64>,
+}
+
+/// A latency's figures in microseconds; all are none if nothing was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Figures {
+    pub(crate) count: u64,
+    pub(crate) min: Option<f64>,
+    pub(crate) mean: Option<f64>,
+    pub(crate) stddev: Option<f64>,
+    pub(crate) p50: Option<f64>,
+    pub(crate) p75: Option<f64>,
+    pub(crate) p95: Option<f64>,
+    pub(crate) p98: Option<f64>,
+    pub(crate) p99: Option<f64>,
+    pub(crate) p999: Option<f64>,
+    pub(crate) max: Option<f64>,
+}
+
+impl From<Option<Summary>> for Figures {
+    fn from(summary: Option<Summary>) -> Figures {
+        let Some(s) = summary else {
+            return Figures::default();
+        };
+        Figures {
+            count: s.count,
+            min: Some(s.min),
+            mean: Some(s.mean),
+            stddev: Some(s.stddev),
+            p50: Some(s.p50),
+            p75: Some(s.p75),
+            p95: Some(s.p95),
+            p98: Some(s.p98),
+            p99: Some(s.p99),
+            p999: Some(s.p999),
+            max: Some(s.max),
+        }
+    }
+}
+
+/// CPU time of both processes, user and system, by calls answered meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct CpuPerCall {
+    pub(crate) client: Option<f64>,
+    pub(crate) server: Option<f64>,
+}
+
+/// Little's law: calls in flight = calls per second x mean latency.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Little {
+    /// Measured over the window.
+    pub(crate) mean_in_flight: Option<f64>,
+    pub(crate) x_times_r: Option<f64>,
+    /// The latter by the former; about 1, or some time is not accounted for.
+    pub(crate) ratio: Option<f64>,
+}
+
+/// One worker of the client.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct WorkerFigures {
+    pub(crate) name: String,
+    pub(crate) started: u64,
+    pub(crate) ok: u64,
+    pub(crate) not_ok: u64,
+    pub(crate) cpu_share: Option<f64>,
+    pub(crate) wait_share: Option<f64>,
+    pub(crate) busy_share: Option<f64>,
+    /// Connections served in one turn of the event loop.
+    pub(crate) passes_per_turn: Option<f64>,
+    pub(crate) calls_per_pass: Option<f64>,
+}
+
+/// The machine, and what it did meanwhile.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct HostFigures {
+    #[serde(flatten)]
+    pub(crate) host: Host,
+    /// Over the measured phase.
+    pub(crate) load: Option<HostChange>,
+    /// What the two programs used of all CPUs; the server's only if it runs here.
+    pub(crate) client_cpu_share: Option<f64>,
+    pub(crate) server_cpu_share: Option<f64>,
+    /// How often a worker was put aside for another thread.
+    pub(crate) client_involuntary_switches: Option<u64>,
+    /// What all CPUs could do at the present CPU time per call of both sides, if both run here.
+    pub(crate) cpu_ceiling_calls_per_s: Option<f64>,
+}
+
+impl HostFigures {
+    /// What other processes used of all CPUs, if both programs run here.
+    pub(crate) fn others_share(&self) -> Option<f64> {
+        let busy = self.load.as_ref()?.busy_share?;
+        Some((busy - self.client_cpu_share? - self.server_cpu_share?).max(0.0))
+    }
+}
+
+/// `a / b` if that is a number.
+fn ratio(a: f64, b: f64) -> Option<f64> {
+    let ratio = a / b;
+    (b != 0.0 && ratio.is_finite()).then_some(ratio)
 }

@@ -1,0 +1,221 @@
+//! From a finished run to its report.
+
+use super::errors::errors;
+use super::server::ServerFigures;
+use super::settings::{option_values, settings};
+use super::verdict::{Evidence, verdict};
+use super::{
+    CpuPerCall, HostFigures, Little, OutcomeCounts, Rates, Report, SCHEMA_VERSION, Window,
+    WorkerFigures, date, ratio,
+};
+use crate::plan::Plan;
+use crate::run::{NamedResult, Reading, RunResult};
+use echo_common::host::{self, Host};
+use echo_common::quantity::format_duration;
+use echo_common::signals::Signal;
+use echo_common::{address, open_files};
+
+/// Texts of lost connections in a report.
+const NOTES_MAX: usize = 8;
+
+/// Makes the report.
+pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
+    let outcomes = run.ledger.outcomes.clone();
+    let window = window(plan, &run);
+    let calls_per_s = ratio(window.ok_replies as f64, window.seconds);
+    let latency = run.ledger.latency.summary();
+    let server = match (&run.before.server, &run.after.server) {
+        (Some(before), Some(after)) => ServerFigures::between(before, after),
+        _ => None,
+    };
+    let cpu = CpuPerCall {
+        client: client_cpu_us_per_call(&run),
+        server: server.as_ref().and_then(|server| server.cpu_us_per_call),
+    };
+    let workers: Vec<WorkerFigures> = run.workers.iter().map(worker_figures).collect();
+    let host = host_figures(plan, &run, cpu);
+    let evidence = Evidence {
+        window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
+        client_busy_share: most(workers.iter().map(|worker| worker.busy_share)),
+        client_cpu_share: most(workers.iter().map(|worker| worker.cpu_share)),
+        client_confined: is_confined(plan, &host.host),
+        reader_busy_share: server.as_ref().and_then(|s| Some(s.busiest_reader()?.1)),
+        handler_busy_share: server.as_ref().and_then(ServerFigures::handlers_busy),
+        host_busy_share: host.load.as_ref().and_then(|load| load.busy_share),
+        steal_share: host.load.as_ref().and_then(|load| load.steal_share),
+        cpu_ceiling_calls_per_s: host.cpu_ceiling_calls_per_s,
+        calls_per_s,
+    };
+    let area: u128 = run.workers.iter().map(|w| w.result.flow.area_call_ns()).sum();
+    let little = little(area, window.seconds, calls_per_s, latency.map(|l| l.mean));
+    Report {
+        schema_version: SCHEMA_VERSION,
+        program: env!("CARGO_PKG_NAME"),
+        version: env!("CARGO_PKG_VERSION"),
+        date: date::now(),
+        loop_type: "closed",
+        interrupted: run.interrupted.is_some(),
+        signal: run.interrupted.map(signal_name),
+        outcomes: OutcomeCounts {
+            started: outcomes.started,
+            ok: outcomes.ok,
+            mismatch: outcomes.mismatch,
+            error_reply: outcomes.error_reply(),
+            timed_out: outcomes.timed_out,
+            connection_lost: outcomes.connection_lost(),
+            abandoned: outcomes.abandoned,
+        },
+        late_replies: outcomes.late_replies,
+        unexpected_replies: outcomes.unexpected_replies,
+        connections_lost: outcomes.connections_lost.values().sum(),
+        warmup_calls: outcomes.warmup_calls,
+        warmup_failed: outcomes.warmup_failed,
+        errors: errors(&run.ledger, &format_duration(plan.options.timeout)),
+        notes: notes(&run.workers),
+        elapsed_s: elapsed_s(&run, &window),
+        calls_per_s,
+        window,
+        rates: Rates {
+            m1: run.timeline.rate_of_last(1),
+            m5: run.timeline.rate_of_last(5),
+            m15: run.timeline.rate_of_last(15),
+        },
+        latency_us: latency.into(),
+        failure_latency_us: run.ledger.failure_latency.summary().into(),
+        connect_us: run.connect_latency.summary().into(),
+        cpu_us_per_call: cpu,
+        stages_us: None,
+        little,
+        verdict: verdict(evidence),
+        settings: settings(plan, open_files::limits().soft),
+        workers,
+        server,
+        host,
+        options: option_values(plan),
+        intervals: run.timeline.intervals().to_vec(),
+        histogram: run.ledger.latency.buckets(),
+    }
+}
+
+/// The time over which calls per second are counted, and the replies that count.
+fn window(plan: &Plan, run: &RunResult) -> Window {
+    let ledger = &run.ledger;
+    let count_reached = plan.calls == Some(ledger.outcomes.started)
+        && ledger.last_end_ns <= run.end_ns.or(ledger.last_end_ns);
+    match run.end_ns {
+        Some(end) if plan.options.duration.is_some() && !count_reached => Window {
+            ended_by: "duration",
+            seconds: end.saturating_sub(run.start_ns) as f64 / 1e9,
+            ok_replies: run.workers.iter().map(|w| w.result.flow.ok_in_window()).sum(),
+        },
+        _ => Window {
+            ended_by: "count",
+            seconds: span_s(ledger.first_start_ns, ledger.last_ok_ns),
+            ok_replies: ledger.outcomes.ok,
+        },
+    }
+}
+
+/// From the first call to the end of the last one, or the length of a timed window.
+fn elapsed_s(run: &RunResult, window: &Window) -> f64 {
+    match window.ended_by {
+        "duration" => window.seconds,
+        _ => span_s(run.ledger.first_start_ns, run.ledger.last_end_ns),
+    }
+}
+
+fn span_s(from_ns: Option<u64>, to_ns: Option<u64>) -> f64 {
+    match (from_ns, to_ns) {
+        (Some(from), Some(to)) => to.saturating_sub(from) as f64 / 1e9,
+        _ => 0.0,
+    }
+}
+
+fn client_cpu_us_per_call(run: &RunResult) -> Option<f64> {
+    let cpu_ns = run.after.client_cpu_ns.saturating_sub(run.before.client_cpu_ns);
+    let answered: u64 = run.workers.iter().map(|w| w.result.flow.ok_in_window()).sum();
+    ratio(cpu_ns as f64 / 1e3, answered as f64)
+}
+
+fn little(area: u128, seconds: f64, x: Option<f64>, mean_us: Option<f64>) -> Little {
+    let mean_in_flight = ratio(area as f64 / 1e9, seconds);
+    let x_times_r = x.zip(mean_us).map(|(x, mean)| x * mean / 1e6);
+    let ratio = x_times_r.zip(mean_in_flight).and_then(|(xr, n)| ratio(xr, n));
+    Little { mean_in_flight, x_times_r, ratio }
+}
+
+fn worker_figures(worker: &NamedResult) -> WorkerFigures {
+    let result = &worker.result;
+    let outcomes = &result.ledger.outcomes;
+    let share = |part: fn(&crate::load::Load) -> u64| {
+        result.load.and_then(|load| ratio(part(&load) as f64, load.elapsed_ns as f64))
+    };
+    let answered = result.flow.ok_in_window();
+    WorkerFigures {
+        name: worker.name.clone(),
+        started: outcomes.started,
+        ok: outcomes.ok,
+        not_ok: outcomes.not_ok(),
+        cpu_share: share(|load| load.run_ns),
+        wait_share: share(|load| load.wait_ns),
+        busy_share: share(|load| load.run_ns + load.wait_ns).map(|share| share.min(1.0)),
+        passes_per_turn: result.load.and_then(|l| ratio(l.passes as f64, l.turns as f64)),
+        calls_per_pass: result.load.and_then(|l| ratio(answered as f64, l.passes as f64)),
+    }
+}
+
+fn host_figures(plan: &Plan, run: &RunResult, cpu: CpuPerCall) -> HostFigures {
+    let host = host::describe(&plan.allowed_cpus);
+    let load = run.after.host.zip(run.before.host).map(|(after, before)| after.since(&before));
+    let here = plan.addresses.iter().all(address::is_loopback);
+    let cpus = host.cpus_online.map(|cpus| cpus as f64);
+    let both = cpu.client.zip(cpu.server).map(|(client, server)| client + server);
+    let ceiling = both.zip(cpus.filter(|_| here)).and_then(|(us, cpus)| ratio(cpus * 1e6, us));
+    let span_ns = run.after.now_ns.saturating_sub(run.before.now_ns) as f64;
+    let of_host = |used_ns: u64| cpus.and_then(|cpus| ratio(used_ns as f64, span_ns * cpus));
+    let client_ns = run.after.client_cpu_ns.saturating_sub(run.before.client_cpu_ns);
+    let switches = run.workers.iter().map(|w| Some(w.result.load?.involuntary_switches));
+    HostFigures {
+        host,
+        client_cpu_share: of_host(client_ns),
+        server_cpu_share: server_cpu_ns(run).filter(|_| here).and_then(of_host),
+        load,
+        client_involuntary_switches: switches.sum(),
+        cpu_ceiling_calls_per_s: ceiling,
+    }
+}
+
+fn server_cpu_ns(run: &RunResult) -> Option<u64> {
+    let cpu_ns = |reading: &Reading| reading.server.as_ref()?.cpu_ns;
+    cpu_ns(&run.after)?.checked_sub(cpu_ns(&run.before)?)
+}
+
+/// Whether the client was given, or took, fewer CPUs than the host has.
+fn is_confined(plan: &Plan, host: &Host) -> bool {
+    let mut pins = plan.pins.clone();
+    pins.sort_unstable();
+    pins.dedup();
+    let may_use = if pins.is_empty() { plan.allowed_cpus.len() } else { pins.len() };
+    host.cpus_online.is_some_and(|online| may_use < online)
+}
+
+fn most(shares: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    shares.flatten().max_by(f64::total_cmp)
+}
+
+fn notes(workers: &[NamedResult]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for note in workers.iter().flat_map(|worker| &worker.result.notes) {
+        if notes.len() < NOTES_MAX && !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    notes
+}
+
+fn signal_name(signal: Signal) -> &'static str {
+    match signal {
+        Signal::Interrupt => "SIGINT",
+        Signal::Terminate => "SIGTERM",
+    }
+}

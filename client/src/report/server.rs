@@ -1,0 +1,215 @@
+//! The server over the measured phase: the difference of two snapshots.
+
+use super::ratio;
+use crate::remote_stats::{Snapshot, ThreadCounters};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What the server did between the two snapshots, other clients' calls included.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct ServerFigures {
+    /// Time between the snapshots, by the server's clock.
+    pub(crate) window_s: f64,
+    pub(crate) calls: u64,
+    pub(crate) replies: u64,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+    pub(crate) connections_open: u64,
+    pub(crate) cpu_us_per_call: Option<f64>,
+    pub(crate) wakeups_per_call: Option<f64>,
+    pub(crate) context_switches_per_call: Option<f64>,
+    pub(crate) readers: Vec<ThreadFigures>,
+    pub(crate) handlers: Vec<ThreadFigures>,
+    pub(crate) queue: Option<QueueFigures>,
+    /// How often each limit acted; those that did not are left out.
+    pub(crate) limits: BTreeMap<String, u64>,
+}
+
+/// One thread of the server.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct ThreadFigures {
+    pub(crate) name: String,
+    pub(crate) calls: u64,
+    /// Share of the time on a CPU.
+    pub(crate) cpu_share: Option<f64>,
+    /// Share of the time on a CPU or ready to run: what the thread could not have done more in.
+    pub(crate) busy_share: Option<f64>,
+    pub(crate) cpu_us_per_call: Option<f64>,
+    pub(crate) wakeups: u64,
+    pub(crate) calls_per_wakeup: Option<f64>,
+    /// Calls in one pass of a reader, or in one take of a handler.
+    pub(crate) calls_per_batch: Option<f64>,
+    /// Connections of a reader at the end.
+    pub(crate) connections: Option<u64>,
+    pub(crate) pinned_cpu: Option<u64>,
+    /// Share of the time that a reader waited for room in the call queue.
+    pub(crate) blocked_share: Option<f64>,
+}
+
+/// The call queue.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct QueueFigures {
+    pub(crate) capacity: u64,
+    /// Since the server's start: it does not forget it in between.
+    pub(crate) depth_max: u64,
+    pub(crate) full_waits: u64,
+    pub(crate) rejected: u64,
+}
+
+impl ServerFigures {
+    /// The change from one snapshot to the next; none if the server was started anew in between.
+    pub(crate) fn between(before: &Snapshot, after: &Snapshot) -> Option<ServerFigures> {
+        let window_ns = after.uptime_ns.checked_sub(before.uptime_ns)?;
+        let calls = after.calls.checked_sub(before.calls)?;
+        let cpu_ns = match (before.cpu_ns, after.cpu_ns) {
+            (Some(before), Some(after)) => Some(after.checked_sub(before)?),
+            _ => None,
+        };
+        let readers = thread_figures(&before.readers, &after.readers, window_ns);
+        let handlers = thread_figures(&before.handlers, &after.handlers, window_ns);
+        let threads = || readers.iter().chain(&handlers);
+        let wakeups: u64 = threads().map(|thread| thread.wakeups).sum();
+        let wakeups = (threads().count() > 0).then_some(wakeups as f64);
+        let switches = |snapshot: &Snapshot| {
+            snapshot.context_switches.map(|switches| switches.voluntary + switches.involuntary)
+        };
+        let switched = match (switches(before), switches(after)) {
+            (Some(before), Some(after)) => Some(after.saturating_sub(before) as f64),
+            _ => None,
+        };
+        Some(ServerFigures {
+            window_s: window_ns as f64 / 1e9,
+            calls,
+            replies: after.replies.saturating_sub(before.replies),
+            bytes_in: after.bytes_in.saturating_sub(before.bytes_in),
+            bytes_out: after.bytes_out.saturating_sub(before.bytes_out),
+            connections_open: after.connections_open,
+            cpu_us_per_call: cpu_ns.and_then(|ns| ratio(ns as f64 / 1e3, calls as f64)),
+            wakeups_per_call: wakeups.and_then(|count| ratio(count, calls as f64)),
+            context_switches_per_call: switched.and_then(|count| ratio(count, calls as f64)),
+            readers,
+            handlers,
+            queue: queue_figures(before, after),
+            limits: limits(before, after),
+        })
+    }
+
+    /// The busiest reader.
+    pub(crate) fn busiest_reader(&self) -> Option<(&str, f64)> {
+        self.readers
+            .iter()
+            .filter_map(|reader| Some((reader.name.as_str(), reader.busy_share?)))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// How busy the handlers were on average: they share one queue.
+    pub(crate) fn handlers_busy(&self) -> Option<f64> {
+        let shares: Vec<f64> = self.handlers.iter().filter_map(|h| h.busy_share).collect();
+        ratio(shares.iter().sum(), shares.len() as f64)
+    }
+}
+
+fn thread_figures(
+    before: &[ThreadCounters],
+    after: &[ThreadCounters],
+    window_ns: u64,
+) -> Vec<ThreadFigures> {
+    let since = |thread: &ThreadCounters| {
+        let earlier = before.iter().find(|earlier| earlier.name == thread.name);
+        one_thread(earlier.unwrap_or(&ThreadCounters::default()), thread, window_ns)
+    };
+    after.iter().map(since).collect()
+}
+
+fn one_thread(before: &ThreadCounters, after: &ThreadCounters, window_ns: u64) -> ThreadFigures {
+    let window = window_ns as f64;
+    let grown = |field: fn(&ThreadCounters) -> u64| field(after).saturating_sub(field(before));
+    let (calls, wakeups) = (grown(|t| t.calls), grown(|t| t.wakeups));
+    let (cpu, wait) = (grown(|t| t.cpu_ns), grown(|t| t.wait_ns));
+    let blocked = after.blocked_ns.map(|ns| ns.saturating_sub(before.blocked_ns.unwrap_or(0)));
+    ThreadFigures {
+        name: after.name.clone(),
+        calls,
+        cpu_share: ratio(cpu as f64, window),
+        // The two counters are not read at one moment, so that the sum may pass the whole.
+        busy_share: ratio((cpu + wait) as f64, window).map(|share| share.min(1.0)),
+        cpu_us_per_call: ratio(cpu as f64 / 1e3, calls as f64),
+        wakeups,
+        calls_per_wakeup: ratio(calls as f64, wakeups as f64),
+        calls_per_batch: ratio(calls as f64, grown(|t| t.batches) as f64),
+        connections: after.connections,
+        pinned_cpu: after.cpu,
+        blocked_share: blocked.and_then(|ns| ratio(ns as f64, window)),
+    }
+}
+
+fn queue_figures(before: &Snapshot, after: &Snapshot) -> Option<QueueFigures> {
+    let after = after.queue.as_ref()?;
+    let before = before.queue.unwrap_or_default();
+    Some(QueueFigures {
+        capacity: after.capacity,
+        depth_max: after.depth_max,
+        full_waits: after.full_waits.saturating_sub(before.full_waits),
+        rejected: after.rejected.saturating_sub(before.rejected),
+    })
+}
+
+fn limits(before: &Snapshot, after: &Snapshot) -> BTreeMap<String, u64> {
+    after
+        .limits
+        .iter()
+        .map(|(name, count)| {
+            let earlier = before.limits.get(name).copied().unwrap_or(0);
+            (name.clone(), count.saturating_sub(earlier))
+        })
+        .filter(|(_, acted)| *acted > 0)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot(json: &str) -> Snapshot {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn figures_are_those_between_the_snapshots() {
+        let before = snapshot(
+            r#"{"uptime_ns": 1000000000, "cpu_ns": 500, "calls": 10,
+                "readers": [{"name": "reader-00", "cpu_ns": 1000, "wait_ns": 0, "calls": 10,
+                             "wakeups": 5}],
+                "handlers": [], "queue": null, "limits": {"idle_closed": 3, "rejected": 1},
+                "a_field_of_a_later_version": [1, {}]}"#,
+        );
+        let after = snapshot(
+            r#"{"uptime_ns": 2000000000, "cpu_ns": 300000500, "calls": 100010,
+                "readers": [{"name": "reader-00", "cpu_ns": 250001000, "wait_ns": 500000000,
+                             "calls": 100010, "wakeups": 50005}],
+                "handlers": [], "queue": null, "limits": {"idle_closed": 3, "rejected": 8}}"#,
+        );
+        let figures = ServerFigures::between(&before, &after).unwrap();
+        assert_eq!((figures.window_s, figures.calls), (1.0, 100_000));
+        assert_eq!(figures.cpu_us_per_call, Some(3.0));
+        assert_eq!(figures.wakeups_per_call, Some(0.5));
+        assert_eq!(figures.busiest_reader(), Some(("reader-00", 0.75)));
+        assert_eq!(figures.readers[0].cpu_share, Some(0.25));
+        assert_eq!(figures.readers[0].calls_per_wakeup, Some(2.0));
+        assert_eq!(figures.handlers_busy(), None);
+        assert_eq!(figures.limits, BTreeMap::from([("rejected".to_owned(), 7)]));
+    }
+
+    #[test]
+    fn a_server_started_anew_in_between_has_no_figures() {
+        let (before, after) = (snapshot(r#"{"uptime_ns": 9}"#), snapshot(r#"{"uptime_ns": 3}"#));
+        assert_eq!(ServerFigures::between(&before, &after), None);
+    }
+
+    #[test]
+    fn an_idle_server_has_no_figures_per_call() {
+        let figures = ServerFigures::between(&snapshot("{}"), &snapshot("{}")).unwrap();
+        assert_eq!(figures.cpu_us_per_call, None);
+        assert_eq!(figures.wakeups_per_call, None);
+    }
+}

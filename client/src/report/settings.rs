@@ -1,0 +1,101 @@
+//! What the run was asked to do: the options with their defaults, and what they came to.
+
+use crate::options::{Format, Progress, Switch, Verify};
+use crate::plan::Plan;
+use echo_common::pinning::format_cpu_list;
+use echo_common::quantity::format_duration;
+use serde::Serialize;
+
+/// What the options came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Settings {
+    pub(crate) addresses: Vec<String>,
+    pub(crate) connections: usize,
+    /// Calls in flight over all connections at most.
+    pub(crate) callers: usize,
+    /// Calls in flight on one connection at most.
+    pub(crate) in_flight_per_connection: usize,
+    /// Whether callers go from connection to connection.
+    pub(crate) callers_rotate: bool,
+    /// Between the end of a call and its caller's next one.
+    pub(crate) think_time_us: u64,
+    pub(crate) workers: usize,
+    pub(crate) worker_cpus: Option<String>,
+    pub(crate) payload_bytes: u64,
+    pub(crate) reply_payload_bytes: u64,
+    pub(crate) verify: Verify,
+    /// The limit on open files in force.
+    pub(crate) open_files: u64,
+}
+
+/// All options as they were given or by default.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct OptionValues {
+    server: String,
+    clients: u64,
+    threads: Option<u64>,
+    in_flight: u64,
+    calls: Option<u64>,
+    duration: Option<String>,
+    warmup: String,
+    payload: u64,
+    payload_resp: Option<u64>,
+    verify: Verify,
+    timeout: String,
+    connect_timeout: String,
+    fail_at_end: bool,
+    fail_fast: bool,
+    workers: Option<u64>,
+    pin: Option<String>,
+    format: Format,
+    output: Option<String>,
+    progress: Progress,
+    interval: String,
+    server_stats: Switch,
+}
+
+pub(crate) fn settings(plan: &Plan, open_files: u64) -> Settings {
+    let options = &plan.options;
+    Settings {
+        addresses: plan.addresses.iter().map(ToString::to_string).collect(),
+        connections: plan.connections,
+        callers: plan.callers,
+        in_flight_per_connection: plan.callers.div_ceil(plan.connections),
+        callers_rotate: plan.callers < plan.connections,
+        think_time_us: 0,
+        workers: plan.workers,
+        worker_cpus: (!plan.pins.is_empty()).then(|| format_cpu_list(&plan.pins)),
+        payload_bytes: options.payload,
+        reply_payload_bytes: options.payload_resp.unwrap_or(options.payload),
+        verify: options.verify,
+        open_files,
+    }
+}
+
+pub(crate) fn option_values(plan: &Plan) -> OptionValues {
+    let options = &plan.options;
+    OptionValues {
+        server: options.server.clone(),
+        clients: options.clients,
+        threads: options.threads,
+        in_flight: options.in_flight,
+        // freon's default is in force if nothing else ends the run.
+        calls: plan.calls,
+        duration: options.duration.map(format_duration),
+        warmup: format_duration(options.warmup),
+        payload: options.payload,
+        payload_resp: options.payload_resp,
+        verify: options.verify,
+        timeout: format_duration(options.timeout),
+        connect_timeout: format_duration(options.connect_timeout),
+        fail_at_end: !options.fail_fast,
+        fail_fast: options.fail_fast,
+        workers: options.workers,
+        pin: options.pin.clone(),
+        format: options.format,
+        output: options.output.as_ref().map(|path| path.display().to_string()),
+        progress: options.progress,
+        interval: format_duration(options.interval),
+        server_stats: options.server_stats,
+    }
+}
