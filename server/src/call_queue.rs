@@ -2,16 +2,21 @@
 //!
 //! One lock, taken once per pass by a reader and once per take by a handler. Its price per call is
 //! a few nanoseconds; what costs is sleeping and waking, so wake-ups are rare:
-//! - Only a handler that sleeps is woken, and it is claimed under the lock, so it is woken once.
-//! - At most one wake-up is under way. The woken handler wakes the next one if calls are left.
+//! - A handler that finds the queue empty gives its processor away once and looks again before it
+//!   sleeps. On a busy core the reader runs meanwhile, and neither sleeps nor wakes the other.
+//! - Only a handler that sleeps is woken, and only while none is about to look. It is claimed under
+//!   the lock, so it is woken once, and at most one wake-up is under way. The woken handler wakes
+//!   the next one if calls are left.
 //! - The lowest-numbered sleeper is woken first, so light load stays on few threads and warm caches.
+//! - A reader that finds the queue full leaves the rest of its pass with the queue and sleeps until
+//!   the last of it has moved up: one wake-up however many times the queue fills.
 //!
 //! **Why no wake-up is lost.** A handler goes to sleep under the lock, and only while the queue is
 //! empty. Calls in the queue therefore imply that some handler is awake and will look again before
 //! it sleeps, or that one has been claimed and is on its way.
 
 use crate::call::Calls;
-use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait};
+use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait, yield_now};
 use echo_common::clock;
 use std::collections::VecDeque;
 
@@ -44,12 +49,18 @@ pub enum WhenFull {
 }
 
 /// What a put did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Put {
-    /// Time spent waiting for room, in nanoseconds.
-    pub blocked_ns: u64,
-    /// Waits for room.
-    pub waits: u64,
+    /// A sleeping handler was woken; otherwise one is awake, or none had anything to do.
+    pub woke: bool,
+    /// Time spent waiting for room, in nanoseconds, if the reader had to wait.
+    pub blocked_ns: Option<u64>,
+}
+
+/// A reader that waits for room, with the part of its pass that is not in the queue yet.
+struct Waiting<R> {
+    reader: usize,
+    rest: VecDeque<R>,
 }
 
 struct State<R> {
@@ -59,9 +70,12 @@ struct State<R> {
     /// By handler number: sleeps, and has not been claimed by a waker.
     asleep: Box<[bool]>,
     sleepers: usize,
+    /// Handlers that will look once more before they sleep.
+    looking: usize,
     /// A claimed handler has not looked yet.
     waking: bool,
-    waiting_putters: usize,
+    /// Readers that wait for room, in the order in which they came.
+    waiting: VecDeque<Waiting<R>>,
     closed: bool,
 }
 
@@ -69,15 +83,20 @@ struct State<R> {
 pub struct CallQueue<R: Run = Calls> {
     state: Mutex<State<R>>,
     handlers: Box<[Condvar]>,
-    room: Condvar,
+    readers: Box<[Condvar]>,
     capacity: usize,
     when_full: WhenFull,
 }
 
 impl<R: Run> CallQueue<R> {
-    /// A queue of at most `capacity` calls for `handlers` handlers.
-    pub fn new(capacity: usize, handlers: usize, when_full: WhenFull) -> CallQueue<R> {
-        assert!(capacity > 0 && handlers > 0, "a queue needs room and takers");
+    /// A queue of at most `capacity` calls between so many readers and handlers.
+    pub fn new(
+        capacity: usize,
+        readers: usize,
+        handlers: usize,
+        when_full: WhenFull,
+    ) -> CallQueue<R> {
+        assert!(capacity > 0 && readers > 0 && handlers > 0, "a queue needs room and both sides");
         CallQueue {
             state: Mutex::new(State {
                 runs: VecDeque::new(),
@@ -85,41 +104,43 @@ impl<R: Run> CallQueue<R> {
                 calls_max_seen: 0,
                 asleep: vec![false; handlers].into(),
                 sleepers: 0,
+                looking: 0,
                 waking: false,
-                waiting_putters: 0,
+                waiting: VecDeque::new(),
                 closed: false,
             }),
             handlers: (0..handlers).map(|_| Condvar::new()).collect(),
-            room: Condvar::new(),
+            readers: (0..readers).map(|_| Condvar::new()).collect(),
             capacity,
             when_full,
         }
     }
 
-    /// Puts all of `pass` in, in order, and leaves it empty; or, when the queue is full and the
-    /// policy is [`WhenFull::Reject`] (or the queue is closed), leaves in it what did not fit.
-    pub fn put(&self, pass: &mut VecDeque<R>) -> Put {
-        let mut done = Put::default();
+    /// Puts all of `pass` in, in order, for reader number `reader`, and leaves it empty; or, when
+    /// the queue is full and the policy is [`WhenFull::Reject`] (or the queue is closed), leaves in
+    /// it what did not fit.
+    pub fn put(&self, reader: usize, pass: &mut VecDeque<R>) -> Put {
         let mut state = lock(&self.state);
-        loop {
+        if state.waiting.is_empty() {
             self.fill(&mut state, pass);
-            if pass.is_empty() || self.when_full == WhenFull::Reject || state.closed {
-                self.wake_one(state);
-                return done;
-            }
-            self.wake_one(state);
-            let since = clock::now_ns();
-            state = lock(&self.state);
-            if state.calls >= self.capacity && !state.closed {
-                done.waits += 1;
-                state.waiting_putters += 1;
-                while state.calls >= self.capacity && !state.closed {
-                    state = wait(&self.room, state);
-                }
-                state.waiting_putters -= 1;
-                done.blocked_ns += clock::elapsed_ns(since, clock::now_ns());
-            }
         }
+        if pass.is_empty() || self.when_full == WhenFull::Reject || state.closed {
+            let woke = self.wake_one(state);
+            return Put { woke, blocked_ns: None };
+        }
+        state.waiting.push_back(Waiting { reader, rest: std::mem::take(pass) });
+        let woke = self.wake_one(state);
+        let since_ns = clock::now_ns();
+        let mut state = lock(&self.state);
+        while !state.closed && state.waiting.iter().any(|waiting| waiting.reader == reader) {
+            state = wait(&self.readers[reader], state);
+        }
+        if let Some(at) = state.waiting.iter().position(|waiting| waiting.reader == reader)
+            && let Some(waiting) = state.waiting.remove(at)
+        {
+            *pass = waiting.rest;
+        }
+        Put { woke, blocked_ns: Some(clock::elapsed_ns(since_ns, clock::now_ns())) }
     }
 
     /// Takes up to `calls_max` calls (at least one) into `batch` for handler number `handler`;
@@ -129,9 +150,18 @@ impl<R: Run> CallQueue<R> {
         debug_assert!(calls_max > 0 && batch.is_empty());
         let mut state = lock(&self.state);
         let mut slept = false;
+        let mut looked = false;
         while state.runs.is_empty() {
             if state.closed {
                 return None;
+            }
+            if !std::mem::replace(&mut looked, true) {
+                state.looking += 1;
+                drop(state);
+                yield_now();
+                state = lock(&self.state);
+                state.looking -= 1;
+                continue;
             }
             slept = true;
             state.asleep[handler] = true;
@@ -141,24 +171,55 @@ impl<R: Run> CallQueue<R> {
             }
             state.waking = false;
         }
+        let admitted = self.take_runs(&mut state, calls_max, batch);
+        self.wake_one(state);
+        for reader in admitted {
+            self.readers[reader].notify_one();
+        }
+        Some(slept)
+    }
+
+    /// Moves runs into `batch`, and what waits for room up behind them. A run is not taken apart
+    /// unless it alone is more than a batch: two halves would be two writes to one connection.
+    /// Returns the readers that may go on.
+    fn take_runs(&self, state: &mut State<R>, calls_max: u32, batch: &mut Vec<R>) -> Vec<usize> {
+        let mut admitted = Vec::new();
         let mut left = calls_max;
         while left > 0
             && let Some(mut run) = state.runs.pop_front()
         {
             if run.count() > left {
+                if !batch.is_empty() {
+                    state.runs.push_front(run);
+                    break;
+                }
                 let taken = run.split_front(left);
                 state.runs.push_front(run);
                 run = taken;
             }
             left -= run.count();
+            state.calls -= run.count() as usize;
             batch.push(run);
+            if state.runs.is_empty() {
+                self.move_up(state, &mut admitted);
+            }
         }
-        state.calls -= (calls_max - left) as usize;
-        if state.waiting_putters > 0 && state.calls <= self.capacity / 2 {
-            self.room.notify_all();
+        self.move_up(state, &mut admitted);
+        admitted
+    }
+
+    /// Fills the room from the passes of waiting readers; adds those that may go on to `admitted`.
+    /// A reader goes on when its whole pass is in and the queue is half empty: at once it would
+    /// find the queue full again with its next few calls, and sleep and wake for each of them.
+    fn move_up(&self, state: &mut State<R>, admitted: &mut Vec<usize>) {
+        while let Some(mut waiting) = state.waiting.pop_front() {
+            self.fill(state, &mut waiting.rest);
+            if !waiting.rest.is_empty() || state.calls > self.capacity / 2 {
+                state.waiting.push_front(waiting);
+                break;
+            }
+            admitted.push(waiting.reader);
         }
-        self.wake_one(state);
-        Some(slept)
     }
 
     /// Takes no more calls; handlers drain what is in, then see the end.
@@ -168,9 +229,8 @@ impl<R: Run> CallQueue<R> {
         state.sleepers = 0;
         state.asleep.fill(false);
         drop(state);
-        self.room.notify_all();
-        for handler in &self.handlers {
-            handler.notify_one();
+        for sleeper in self.readers.iter().chain(&self.handlers) {
+            sleeper.notify_one();
         }
     }
 
@@ -206,16 +266,18 @@ impl<R: Run> CallQueue<R> {
         state.calls_max_seen = state.calls_max_seen.max(state.calls);
     }
 
-    /// Wakes one sleeper if there is work, a sleeper, and no wake-up under way; after unlocking.
-    fn wake_one(&self, mut state: MutexGuard<'_, State<R>>) {
-        if state.runs.is_empty() || state.sleepers == 0 || state.waking {
-            return;
+    /// Wakes one sleeper if there is work, nobody about to look, and no wake-up under way; after
+    /// unlocking.
+    fn wake_one(&self, mut state: MutexGuard<'_, State<R>>) -> bool {
+        if state.runs.is_empty() || state.sleepers == 0 || state.looking > 0 || state.waking {
+            return false;
         }
-        let Some(handler) = state.asleep.iter().position(|asleep| *asleep) else { return };
+        let Some(handler) = state.asleep.iter().position(|asleep| *asleep) else { return false };
         state.asleep[handler] = false;
         state.sleepers -= 1;
         state.waking = true;
         drop(state);
         self.handlers[handler].notify_one();
+        true
     }
 }

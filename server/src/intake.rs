@@ -46,6 +46,11 @@ impl Intake {
         }
     }
 
+    /// Which reader this is.
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+
     /// This reader's counters.
     pub(crate) fn reader(&self) -> &ReaderMeters {
         &self.meters.readers[self.number]

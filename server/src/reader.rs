@@ -12,6 +12,7 @@ use crate::intake::Intake;
 use crate::mailbox::{ConnectionId, Delivery, Fresh, Mailbox, Notice};
 use crate::meters::ReaderMeters;
 use crate::outbox::{FlowLimits, Outbox};
+use crate::sync::yield_now;
 use echo_common::clock;
 use echo_common::wire::native::Status;
 use mio::{Events, Interest, Poll, Token};
@@ -278,16 +279,18 @@ impl Reader {
         match &self.queue {
             None => self.executor.serve(calls.drain(..), &self.intake.reader().out),
             Some(queue) => {
-                let put = queue.put(&mut calls);
-                if put.waits > 0 {
-                    self.intake.limited().queue_full_waits.add(put.waits);
-                    self.meters().blocked_ns.add(put.blocked_ns);
+                let put = queue.put(self.intake.number(), &mut calls);
+                if let Some(blocked_ns) = put.blocked_ns {
+                    self.intake.limited().queue_full_waits.add(1);
+                    self.meters().blocked_ns.add(blocked_ns);
                 }
                 for run in calls.drain(..) {
                     self.intake.limited().calls_rejected.add(u64::from(run.count));
                     self.executor.reject(run, &self.intake.reader().out);
                 }
-                std::thread::yield_now();
+                if !put.woke {
+                    yield_now();
+                }
             }
         }
         self.intake.calls = calls;

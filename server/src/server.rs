@@ -142,8 +142,12 @@ impl Server {
             config.allow.clone(),
         );
         let queue = (config.handlers > 0).then(|| {
-            let queue = CallQueue::new(limits.queue_capacity, config.handlers, limits.when_full);
-            Arc::new(queue)
+            Arc::new(CallQueue::new(
+                limits.queue_capacity,
+                config.readers,
+                config.handlers,
+                limits.when_full,
+            ))
         });
         let snapshots = Arc::new(Snapshots::new(
             Arc::clone(&meters),

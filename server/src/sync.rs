@@ -5,9 +5,13 @@
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+#[cfg(not(loom))]
+pub(crate) use std::thread::yield_now;
 
 #[cfg(loom)]
 pub(crate) use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
+#[cfg(loom)]
+pub(crate) use loom::thread::yield_now;
 
 /// Locks, also after a panic elsewhere: every critical section here leaves its state whole, so a
 /// poisoned lock says nothing about the data and must not end the next call too.
