@@ -3,7 +3,7 @@
 use crate::outbox::Outbox;
 use crate::sync::Arc;
 use bytes::Bytes;
-use echo_common::wire::native::{self, HEADER_LEN, Header};
+use echo_common::wire::native::{self, HEADER_LEN, Header, Kind};
 
 /// A run of whole calls of one connection, in arrival order, owning their bytes.
 ///
@@ -60,8 +60,14 @@ pub(crate) fn asked_reply_len(header: &Header, rest: &[u8]) -> Option<usize> {
     Some(u32::from_be_bytes(*word) as usize)
 }
 
+/// What a stats call is charged: its reply is that long on a server with some hundred threads.
+const STATS_CHARGE: usize = 64 << 10;
+
 /// What a call counts against its connection's owed bytes while it is in the server: the larger
 /// of what came and of what will be answered.
 pub(crate) fn charge(header: &Header, rest: &[u8]) -> usize {
+    if header.kind == Kind::Stats {
+        return STATS_CHARGE;
+    }
     header.frame_len().max(HEADER_LEN + asked_reply_len(header, rest).unwrap_or(0))
 }

@@ -6,7 +6,7 @@
 use crate::call::{Calls, asked_reply_len, charge, extensions_len};
 use crate::intake::{Intake, LARGE_FRAME, Large};
 use crate::limits::ReadLimits;
-use crate::outbox::Outbox;
+use crate::outbox::{Allowance, Outbox};
 use bytes::{Bytes, BytesMut};
 use echo_common::wire::detect::{Detected, detect};
 use echo_common::wire::native::{self, HEADER_LEN, Header, HeaderError, Kind, Status};
@@ -60,8 +60,8 @@ pub(crate) struct Connection {
     held: BytesMut,
     /// An incomplete frame that is too long for `held`.
     large: Option<Large>,
-    /// A lower bound of what the connection may still have in flight.
-    allowance: u32,
+    /// What the connection may still have in flight, or more: replies leave without a word here.
+    allowance: Allowance,
     /// The socket may have bytes, or an end, that no event will announce again.
     pub(crate) readable: bool,
     /// The peer has shut its side: read on to the end, however short the reads are.
@@ -108,7 +108,7 @@ impl Connection {
             phase: Phase::Opening,
             held: BytesMut::new(),
             large: None,
-            allowance: 0,
+            allowance: Allowance::default(),
             readable: true,
             read_closed: false,
             paused: false,
@@ -150,14 +150,14 @@ impl Connection {
 
     /// Whether the connection's bounds allow another call; else reading is paused.
     fn may_take(&mut self, intake: &Intake) -> bool {
-        if self.allowance == 0 {
+        if self.allowance.is_used_up() {
             self.allowance = self.outbox.allowance_or_pause();
-            if self.allowance == 0 {
+            if self.allowance.is_used_up() {
                 self.paused = true;
                 intake.limited().reading_paused.add(1);
             }
         }
-        self.allowance > 0
+        !self.paused
     }
 
     fn holds_frame(&self, limits: &ReadLimits) -> bool {
@@ -241,8 +241,8 @@ impl Connection {
                 }
             }
         }
-        let count_max = self.allowance.min(limits.reader_batch);
-        while parsed.count < count_max {
+        let count_max = self.allowance.calls.min(limits.reader_batch);
+        while parsed.count < count_max && parsed.weight < self.allowance.bytes {
             let rest = &bytes[parsed.end..];
             match check(rest, limits) {
                 Ok(Some(call)) => {

@@ -49,6 +49,22 @@ struct State {
     closed: bool,
 }
 
+/// How much more a connection may bring into the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allowance {
+    /// Calls.
+    pub calls: u32,
+    /// Bytes; the call that goes beyond is the last one.
+    pub bytes: usize,
+}
+
+impl Allowance {
+    /// Whether not even one more call may be taken.
+    pub fn is_used_up(&self) -> bool {
+        self.calls == 0 || self.bytes == 0
+    }
+}
+
 /// What a flush did, for the meters of the thread that ran it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flushed {
@@ -110,19 +126,19 @@ impl Outbox {
 
     /// Notes calls that were read, before the call queue sees them. Returns how many more the
     /// connection may have in flight.
-    pub fn begin(&self, calls: u32, weight: usize) -> u32 {
+    pub fn begin(&self, calls: u32, weight: usize) -> Allowance {
         let mut state = lock(&self.state);
         state.in_flight += calls;
         state.in_flight_bytes += weight;
         self.allowance(&state)
     }
 
-    /// How many more calls the connection may have in flight. With 0, reading is paused and
+    /// What more the connection may have in flight. When that is nothing, reading is paused and
     /// [`Notice::Resume`] will come.
-    pub fn allowance_or_pause(&self) -> u32 {
+    pub fn allowance_or_pause(&self) -> Allowance {
         let mut state = lock(&self.state);
         let allowance = self.allowance(&state);
-        state.paused = allowance == 0;
+        state.paused = allowance.is_used_up();
         allowance
     }
 
@@ -287,11 +303,12 @@ impl Outbox {
         state.in_flight == 0 && state.owed.is_empty() && !state.writing
     }
 
-    fn allowance(&self, state: &State) -> u32 {
-        if state.in_flight_bytes + state.owed.len() >= self.limits.owed_bytes_max {
-            return 0;
+    fn allowance(&self, state: &State) -> Allowance {
+        let bytes = state.in_flight_bytes + state.owed.len();
+        Allowance {
+            calls: self.limits.calls_max.saturating_sub(state.in_flight),
+            bytes: self.limits.owed_bytes_max.saturating_sub(bytes),
         }
-        self.limits.calls_max.saturating_sub(state.in_flight)
     }
 
     /// The notice that the reader waits for, if its time has come.
@@ -300,7 +317,7 @@ impl Outbox {
             state.finishing = false;
             return Some(Notice::Finished(self.id));
         }
-        if state.paused && self.allowance(state) > 0 {
+        if state.paused && !self.allowance(state).is_used_up() {
             state.paused = false;
             return Some(Notice::Resume(self.id));
         }
