@@ -130,6 +130,8 @@ impl Connection {
             Phase::Ending | Phase::Lingering { .. } => return self.discard(intake),
         }
         if self.paused || !self.may_take(intake) {
+            // What is missing of a frame may lie in the socket: its time begins again when we read.
+            self.frame_since_ns = 0;
             return Turn::Wait;
         }
         let turn = if self.large.is_some() {
@@ -418,12 +420,10 @@ impl Connection {
             }
             if self.frame_since_ns != 0 {
                 consider(self.frame_since_ns, limits.frame_timeout_ns, Expired::Frame);
-            }
-            if limits.idle_timeout_ns != u64::MAX && self.greeted {
-                let idle = self.outbox.idle();
-                let since_ns = if idle { self.active_ns } else { now_ns };
-                self.active_ns = since_ns;
-                consider(since_ns, limits.idle_timeout_ns, Expired::Idle);
+            } else if limits.idle_timeout_ns != u64::MAX && self.greeted {
+                let answered_ns = self.outbox.idle_since().unwrap_or(now_ns);
+                self.active_ns = self.active_ns.max(answered_ns);
+                consider(self.active_ns, limits.idle_timeout_ns, Expired::Idle);
             }
         }
         first

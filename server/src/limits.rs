@@ -81,7 +81,11 @@ impl Limits {
     }
 
     pub(crate) fn flow(&self) -> FlowLimits {
-        FlowLimits { calls_max: self.calls_per_connection, owed_bytes_max: self.max_owed_bytes }
+        FlowLimits {
+            calls_max: self.calls_per_connection,
+            owed_bytes_max: self.max_owed_bytes,
+            notes_idle: self.idle_timeout.is_some(),
+        }
     }
 
     /// One line per bound: option, value, counter (for `--show-limits`).

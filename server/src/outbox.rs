@@ -26,6 +26,8 @@ pub struct FlowLimits {
     pub calls_max: u32,
     /// Bytes of calls in flight and of replies that the peer does not take (`--max-owed-bytes`).
     pub owed_bytes_max: usize,
+    /// Whether somebody asks since when the connection is idle: costs a clock reading per flush.
+    pub notes_idle: bool,
 }
 
 #[derive(Default)]
@@ -41,6 +43,8 @@ struct State {
     armed: bool,
     /// When the socket last took bytes, or was first found full; meaningful while `armed`.
     progress_ns: u64,
+    /// When the last reply left, if [`FlowLimits::notes_idle`].
+    answered_ns: u64,
     /// The reader waits for [`Notice::Resume`].
     paused: bool,
     /// The reader waits for [`Notice::Finished`].
@@ -223,6 +227,9 @@ impl Outbox {
         state.writing = false;
         state.edge = false;
         state.progress_ns = 0;
+        if self.limits.notes_idle {
+            state.answered_ns = clock::now_ns();
+        }
         let notice = self.due_notice(&mut state);
         drop(state);
         if let Some(notice) = notice {
@@ -271,9 +278,12 @@ impl Outbox {
         idle
     }
 
-    /// Whether no call is in flight and nothing is owed.
-    pub fn idle(&self) -> bool {
-        Self::is_idle(&lock(&self.state))
+    /// While no call is in flight and nothing is owed: when the last reply left (0 before the
+    /// first one); needs [`FlowLimits::notes_idle`].
+    pub fn idle_since(&self) -> Option<u64> {
+        debug_assert!(self.limits.notes_idle);
+        let state = lock(&self.state);
+        Self::is_idle(&state).then_some(state.answered_ns)
     }
 
     /// While bytes are owed to a full socket: when it last took some.
