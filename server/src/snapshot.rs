@@ -25,6 +25,8 @@ pub struct Snapshot {
     pub context_switches: ContextSwitches,
     /// Calls read, stats calls apart.
     pub calls: u64,
+    /// Stats calls read. With `calls`, they come to the replies and what is still in the server.
+    pub stats_calls: u64,
     /// Replies (error replies too) whose last byte a socket took.
     pub replies: u64,
     /// Replies dropped because their connection had ended.
@@ -166,6 +168,7 @@ impl Snapshots {
             bytes_out: out(|out| out.bytes.get()),
             writes: out(|out| out.writes.get()),
             calls: meters.calls(),
+            stats_calls: meters.readers.iter().map(|reader| reader.stats_calls.get()).sum(),
             bytes_in: meters.readers.iter().map(|reader| reader.bytes_in.get()).sum(),
             reads: meters.readers.iter().map(|reader| reader.reads.get()).sum(),
             connections_open: self.admission.open(),

@@ -54,9 +54,10 @@ pub fn summary(last: &Snapshot) -> String {
     out += "\ncounters:";
     let _ = write!(
         out,
-        " calls={} replies={} replies_undeliverable={} handler_panics={} bytes_in={} bytes_out={} \
+        " calls={} stats_calls={} replies={} replies_undeliverable={} handler_panics={} bytes_in={} bytes_out={} \
          reads={} writes={}",
         last.calls,
+        last.stats_calls,
         last.replies,
         last.replies_undeliverable,
         last.handler_panics,
