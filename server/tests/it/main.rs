@@ -1,0 +1,9 @@
+//! What the server promises, seen from its socket, its output and its process.
+
+mod admission;
+mod framing;
+mod kit;
+mod life;
+mod options;
+mod queue_and_flow;
+mod slow_peers;

@@ -1,0 +1,477 @@
+//! Peers that are slow, silent, gone, or that do not read: each costs itself, and what is held for
+//! it comes back.
+
+use crate::kit::{
+    Canary, Inside, Peer, Server, Tricky, call_frame, config, pass, payload, timed, until,
+};
+use echo_common::wire::native::{BODY_MIN, CONNECTION_ID, HEADER_LEN, PREAMBLE, Status};
+use std::thread;
+use std::time::Duration;
+
+const MAX: usize = 1 << 20;
+/// A server with one reader and one handler, so that a villain shares them with the canary.
+const NARROW: &[(&str, &str)] = &[("--readers", "1"), ("--handlers", "1")];
+
+fn ms(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+fn with<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    NARROW.iter().chain(more).copied().collect()
+}
+
+#[test]
+fn s01_silent_connections_end_by_the_handshake_limit() {
+    let server = Server::start(&with(&[("--handshake-timeout", "400ms")]));
+    let canary = Canary::start(server.address);
+    let (mut peers, connecting) = timed(|| {
+        let silent = (0..100).map(|_| Peer::silent(server.address));
+        let opened = (0..100).map(|_| Peer::open(server.address));
+        silent.chain(opened).collect::<Vec<_>>()
+    });
+    let (_, ending) = timed(|| peers.iter_mut().for_each(Peer::expect_end));
+    // Never early: the last one connected had its whole time.
+    assert!(connecting + ending >= ms(400), "{connecting:?} and {ending:?}");
+    canary.stop_well();
+    server.await_rest();
+    server.stop().check(&[("handshake_timeouts", 200), ("frame_timeouts", 0)]);
+}
+
+#[test]
+fn s02_the_handshake_limit_is_on_the_whole_and_not_between_bytes() {
+    let server = Server::start(&[("--handshake-timeout", "400ms")]);
+    let mut peer = Peer::silent(server.address);
+    let mut bytes = PREAMBLE.to_vec();
+    bytes.extend_from_slice(&call_frame(1, &[7; 100_000]));
+    let mut sender = peer.share();
+    let sending = thread::spawn(move || {
+        for byte in bytes {
+            if std::io::Write::write_all(&mut sender.stream, &[byte]).is_err() {
+                break;
+            }
+            pass(ms(20));
+        }
+    });
+    peer.expect_end();
+    sending.join().expect("a sender that was cut off");
+    server.stop().check(&[("handshake_timeouts", 1)]);
+}
+
+#[test]
+fn a_frame_has_its_time_from_its_first_byte_however_many_follow() {
+    let server = Server::start(&[("--frame-timeout", "300ms"), ("--handshake-timeout", "10s")]);
+    for size in [1000, 200_000] {
+        let mut peer = Peer::open(server.address);
+        peer.echo(1, 10);
+        let frame = call_frame(2, &payload(2, size));
+        let mut sender = peer.share();
+        let sending = thread::spawn(move || {
+            for byte in &frame[..100] {
+                if std::io::Write::write_all(&mut sender.stream, &[*byte]).is_err() {
+                    break;
+                }
+                pass(ms(20));
+            }
+        });
+        peer.expect_error(CONNECTION_ID, Status::TimedOut);
+        peer.expect_end();
+        sending.join().expect("a sender that was cut off");
+    }
+    server.stop().check(&[("frame_timeouts", 2), ("handshake_timeouts", 0)]);
+}
+
+/// The server stopped reading, because of a bound of its own, while half a frame had come. The
+/// rest came in time and lay in the kernel, but the frame's time ran out on the peer.
+#[test]
+fn no_limit_runs_against_a_peer_whose_bytes_the_server_does_not_read() {
+    let tricky = Tricky::new();
+    let mut config = config(tricky.clone());
+    config.limits.calls_per_connection = 1;
+    config.limits.frame_timeout = Some(ms(200));
+    config.limits.idle_timeout = Some(ms(200));
+    let server = Inside::start(config);
+    for size in [100, 300_000] {
+        tricky.close_gate();
+        let mut peer = Peer::open(server.address);
+        let next = call_frame(2, &payload(2, size));
+        peer.send(&[call_frame(1, b"hold"), next[..50].to_vec()].concat());
+        tricky.await_held(1);
+        let mut sender = peer.share();
+        let sending = thread::spawn(move || sender.send(&next[50..]));
+        pass(ms(600));
+        tricky.open_gate();
+        peer.expect_echo(1, b"hold");
+        peer.expect_echo(2, &payload(2, size));
+        sending.join().expect("all sent");
+        assert_eq!(server.limit("frame_timeouts"), 0);
+        assert_eq!(server.limit("idle_closed"), 0);
+    }
+    assert_eq!(server.stop().replies, 4);
+}
+
+/// As above, for a reader that waits for room in the call queue.
+#[test]
+fn no_limit_runs_against_a_peer_while_its_reader_waits_for_the_queue() {
+    let tricky = Tricky::new();
+    let mut config = config(tricky.clone());
+    (config.readers, config.handlers) = (1, 1);
+    config.limits.queue_capacity = 1;
+    config.limits.frame_timeout = Some(ms(300));
+    config.limits.idle_timeout = Some(ms(300));
+    config.limits.handshake_timeout = Some(ms(300));
+    let server = Inside::start(config);
+    let mut large = Peer::open(server.address);
+    large.echo(1, 10);
+    let mut idle = Peer::open(server.address);
+    idle.echo(1, 10);
+    let mut fresh = Peer::silent(server.address);
+    let frame = call_frame(2, &payload(2, MAX - BODY_MIN));
+    large.send(&frame[..HEADER_LEN + 40_000]);
+    // Three calls: one is held by the handler, one fills the queue, the reader waits with one.
+    let mut blocker = Peer::open(server.address);
+    blocker.send(&[call_frame(1, b"hold"), call_frame(2, b"b"), call_frame(3, b"c")].concat());
+    tricky.await_held(1);
+    until("the reader waits", || {
+        server.snapshots.take().queue.is_some_and(|queue| queue.depth == 1)
+    });
+    let mut sender = large.share();
+    let sending = thread::spawn(move || sender.send(&frame[HEADER_LEN + 40_000..]));
+    idle.send(&call_frame(2, b"in time"));
+    fresh.send(&[PREAMBLE.to_vec(), call_frame(1, b"in time")].concat());
+    pass(ms(900));
+    tricky.open_gate();
+    idle.expect_echo(2, b"in time");
+    fresh.expect_echo(1, b"in time");
+    large.expect_echo(2, &payload(2, MAX - BODY_MIN));
+    sending.join().expect("all sent");
+    let last = server.stop();
+    assert!(last.limits["queue_full_waits"] > 0);
+    assert_eq!(last.limits["frame_timeouts"], 0);
+    assert_eq!(last.limits["handshake_timeouts"], 0);
+}
+
+#[test]
+fn s04_s07_a_peer_that_never_reads_is_bounded_and_ended_and_nobody_waits_for_it() {
+    let changes = with(&[("--write-stall-timeout", "1s"), ("--idle-timeout", "off")]);
+    let server = Server::start(&changes);
+    let canary = Canary::start(server.address);
+    let before = server.proc().rss_kib();
+    let frames: Vec<u8> = (0..400).flat_map(|id| call_frame(id, &payload(id, 64 << 10))).collect();
+    let mut peer = Peer::narrow(server.address, 64 << 10);
+    let sent = peer.send_until_full(&frames, ms(300));
+    assert!(sent < frames.len() / 2, "{sent} bytes were taken from a peer that reads nothing");
+    assert!(server.limit("reading_paused") >= 1);
+    server.await_limit("write_stalls", 1);
+    let grown = server.proc().rss_peak_kib().saturating_sub(before);
+    assert!(grown < 8 << 10, "{grown} KiB are held for one peer");
+    canary.stop_well();
+    server.await_rest();
+    let ended = server.stop();
+    ended.check(&[("write_stalls", 1), ("drain_cut", 0)]);
+    assert!(ended.counter("replies_undeliverable") > 0);
+    adds_up(&ended);
+}
+
+/// Stats calls are not in `calls`, but their replies are in `replies`.
+#[track_caller]
+fn adds_up(ended: &crate::kit::Ended) {
+    let answered = ended.counter("replies") + ended.counter("replies_undeliverable");
+    let asked = ended.counter("calls") + ended.counter("stats_calls");
+    assert_eq!(asked, answered, "calls and what became of them: {:?}", ended.counters);
+}
+
+#[test]
+fn a_peer_that_reads_slowly_is_not_taken_for_one_that_stalls() {
+    let server = Server::start(&with(&[("--write-stall-timeout", "500ms")]));
+    let body = payload(1, MAX - BODY_MIN);
+    let mut peer = Peer::narrow(server.address, 4096);
+    peer.send(&call_frame(1, &body));
+    let mut taken = vec![0; HEADER_LEN];
+    std::io::Read::read_exact(&mut peer.stream, &mut taken).expect("a header");
+    let mut came = Vec::new();
+    // Eight times over the limit, a piece before each.
+    for _ in 0..16 {
+        pass(ms(250));
+        let mut piece = vec![0; 40_000];
+        std::io::Read::read_exact(&mut peer.stream, &mut piece).expect("still open");
+        came.extend_from_slice(&piece);
+    }
+    let left = body.len() - came.len();
+    let mut rest = vec![0; left];
+    std::io::Read::read_exact(&mut peer.stream, &mut rest).expect("still open");
+    came.extend_from_slice(&rest);
+    assert!(came == body, "other bytes came back");
+    server.stop().check(&[("write_stalls", 0), ("replies", 1)]);
+}
+
+#[test]
+fn s08_what_was_sent_before_half_closing_is_answered_and_then_the_stream_ends() {
+    for handlers in ["2", "0"] {
+        for (count, length) in [(10, 100), (10, 200_000), (500, 1000)] {
+            let server = Server::start(&[("--handlers", handlers), ("--max-in-flight", "4")]);
+            let mut peer = Peer::open(server.address);
+            let mut sender = peer.share();
+            let sending = thread::spawn(move || {
+                for id in 0..count {
+                    sender.send(&call_frame(id, &payload(id, length)));
+                }
+                sender.half_close();
+            });
+            let mut ids: Vec<u64> = (0..count)
+                .map(|_| {
+                    let frame = peer.frame().expect("a reply");
+                    assert!(frame.payload == payload(frame.id, length));
+                    frame.id
+                })
+                .collect();
+            ids.sort_unstable();
+            assert_eq!(ids, (0..count).collect::<Vec<_>>());
+            peer.expect_end();
+            sending.join().expect("all sent");
+            server.await_rest();
+            let ended = server.stop();
+            ended.check(&[("calls", count), ("replies_undeliverable", 0)]);
+        }
+    }
+}
+
+#[test]
+fn half_closing_inside_a_frame_or_before_any_ends_the_connection_at_once() {
+    let server = Server::start(&[]);
+    let whole = [&PREAMBLE[..], &call_frame(1, &[1; 50_000])].concat();
+    for cut in [0, 3, 8, 10, 24, 1000, 45_000] {
+        let mut peer = Peer::silent(server.address);
+        peer.send(&whole[..cut]);
+        peer.half_close();
+        let (_, took) = timed(|| peer.expect_end());
+        assert!(took < ms(1500), "{took:?} after {cut} bytes");
+    }
+    server.await_rest();
+    server.stop().check(&[("calls", 0), ("handshake_timeouts", 0), ("frame_timeouts", 0)]);
+}
+
+#[test]
+fn s10_a49_resets_and_closes_in_mid_frame_leave_nothing_behind() {
+    let server = Server::start(&with(&[]));
+    let canary = Canary::start(server.address);
+    server.await_rest_but(1);
+    let proc = server.proc();
+    let (files, threads) = (proc.files(), proc.threads());
+    let whole = [&PREAMBLE[..], &call_frame(1, &[1; 60_000])].concat();
+    for round in 0..1000 {
+        let mut peer = Peer::silent(server.address);
+        peer.send(&whole[..[4, 12, 24, 5000, 50_000][round % 5]]);
+        if round % 4 == 3 {
+            drop(peer);
+        } else {
+            peer.reset();
+        }
+    }
+    until("descriptors are back", || proc.files() <= files);
+    assert_eq!(proc.threads(), threads);
+    assert_eq!(sockets_in_state(&server, "CLOSE_WAIT"), 0);
+    canary.stop_well();
+    server.await_rest();
+    server.stop().check(&[("frame_timeouts", 0), ("frames_malformed", 0)]);
+}
+
+/// Sockets of the server's port whose peer has closed and we have not.
+fn sockets_in_state(server: &Server, state: &str) -> usize {
+    assert_eq!(state, "CLOSE_WAIT");
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("a table");
+    let port = format!(":{:04X}", server.address.port());
+    let lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines.filter(|fields| fields[1].ends_with(&port) && fields[3] == "08").count()
+}
+
+#[test]
+fn s12_a_reset_while_a_handler_holds_the_call_drops_and_counts_the_reply() {
+    let tricky = Tricky::new();
+    let server = Inside::start(config(tricky.clone()));
+    let mut peer = Peer::open(server.address);
+    peer.send(&[call_frame(1, b"hold"), call_frame(2, b"hold")].concat());
+    tricky.await_held(2);
+    peer.reset();
+    until("the reader has seen it", || server.snapshots.take().connections_open == 0);
+    tricky.open_gate();
+    let mut next = Peer::open(server.address);
+    next.echo(3, 100);
+    let last = server.stop();
+    assert_eq!((last.calls, last.replies, last.replies_undeliverable), (3, 1, 2));
+}
+
+#[test]
+fn a45_resets_under_pending_replies_close_everything_and_then_it_is_quiet() {
+    let server = Server::start(&[("--send-buffer", "16KiB"), ("--write-stall-timeout", "60s")]);
+    let body = payload(1, 300_000);
+    let mut peers: Vec<Peer> = (0..100).map(|_| Peer::narrow(server.address, 4096)).collect();
+    for peer in &mut peers {
+        peer.send_until_full(&call_frame(1, &body).repeat(4), ms(5));
+    }
+    peers.into_iter().for_each(Peer::reset);
+    server.await_rest();
+    let before = server.proc().cpu();
+    pass(ms(500));
+    let used = server.proc().cpu() - before;
+    assert!(used < ms(100), "{used:?} of CPU in half a second of rest");
+    let ended = server.stop();
+    ended.check(&[("write_stalls", 0)]);
+    adds_up(&ended);
+}
+
+#[test]
+fn s13_only_the_idle_connection_ends_by_the_idle_limit() {
+    let tricky = Tricky::new();
+    let mut config = config(tricky.clone());
+    config.limits.idle_timeout = Some(ms(800));
+    let server = Inside::start(config);
+    let mut waiting = Peer::open(server.address);
+    waiting.send(&call_frame(1, b"hold"));
+    tricky.await_held(1);
+    let busy = Canary::start(server.address);
+    let mut idle = Peer::open(server.address);
+    idle.echo(1, 10);
+    let (_, took) = timed(|| idle.expect_end());
+    // The clock runs from the call, a moment before the reply came.
+    assert!(took >= ms(700), "ended after {took:?} of 800 ms");
+    pass(ms(900));
+    tricky.open_gate();
+    waiting.expect_echo(1, b"hold");
+    busy.stop_well();
+    assert_eq!(server.stop().limits["idle_closed"], 1);
+}
+
+/// The idle time was counted from the call, so that a connection whose call had taken almost as
+/// long as the limit was closed together with its reply.
+#[test]
+fn the_idle_time_begins_when_the_last_reply_has_left() {
+    let tricky = Tricky::new();
+    let mut config = config(tricky.clone());
+    (config.readers, config.handlers) = (1, 2);
+    config.limits.idle_timeout = Some(ms(1500));
+    let server = Inside::start(config);
+    let mut peer = Peer::open(server.address);
+    peer.send(&call_frame(1, b"hold"));
+    tricky.await_held(1);
+    pass(ms(1300));
+    tricky.open_gate();
+    peer.expect_echo(1, b"hold");
+    let (_, took) = timed(|| peer.expect_end());
+    assert!(took >= ms(1400), "ended {took:?} after its reply, the limit is 1.5 s");
+    assert_eq!(server.stop().limits["idle_closed"], 1);
+}
+
+/// The idle limit looked at whole calls only, so that a frame that took longer than it to come was
+/// cut off as silence.
+#[test]
+fn a_peer_in_the_middle_of_a_frame_is_not_idle() {
+    let changes = [("--idle-timeout", "400ms"), ("--frame-timeout", "20s")];
+    let server = Server::start(&changes);
+    for size in [400, 200_000] {
+        let mut peer = Peer::open(server.address);
+        peer.echo(1, 10);
+        let body = payload(2, size);
+        let frame = call_frame(2, &body);
+        peer.trickle(&frame[..60], 1, ms(20));
+        peer.send(&frame[60..]);
+        peer.expect_echo(2, &body);
+    }
+    server.stop().check(&[("idle_closed", 0)]);
+}
+
+#[test]
+fn s15_a51_partial_writes_are_finished_in_order() {
+    let server = Server::start(&[("--send-buffer", "4KiB"), ("--max-owed-bytes", "256KiB")]);
+    let clients: Vec<_> = (0..10u64)
+        .map(|client| {
+            let mut peer = Peer::narrow(server.address, 8192);
+            thread::spawn(move || {
+                for round in 0..8 {
+                    let sizes = [1 << 10, 64 << 10, 17_000, 100, 40_000];
+                    let ids = (0u64..).map(|at| (client << 32) + (round << 8) + at);
+                    let calls: Vec<_> = ids.zip(sizes).collect();
+                    let bytes: Vec<u8> = calls
+                        .iter()
+                        .flat_map(|(id, size)| call_frame(*id, &payload(*id, *size)))
+                        .collect();
+                    let mut sender = peer.share();
+                    let sending = thread::spawn(move || sender.send(&bytes));
+                    for _ in &calls {
+                        let frame = peer.frame().expect("a reply");
+                        let size = calls.iter().find(|(id, _)| *id == frame.id).expect("asked").1;
+                        assert!(frame.payload == payload(frame.id, size), "other bytes");
+                    }
+                    sending.join().expect("all sent");
+                }
+            })
+        })
+        .collect();
+    clients.into_iter().for_each(|client| client.join().expect("a client without failures"));
+    server.stop().check(&[("calls", 400), ("replies", 400)]);
+}
+
+#[test]
+fn a51_frames_above_the_owed_bound_go_through_one_by_one_without_a_deadlock() {
+    let changes = [
+        ("--max-frame-size", "17MiB"),
+        ("--max-owed-bytes", "1MiB"),
+        ("--send-buffer", "16KiB"),
+        ("--receive-buffer", "16KiB"),
+        ("--readers", "1"),
+    ];
+    let server = Server::start(&changes);
+    let canary = Canary::start(server.address);
+    let before = server.proc().rss_kib();
+    let mut peer = Peer::open(server.address);
+    let body = payload(1, 4 << 20);
+    let frames: Vec<u8> = (0..8).flat_map(|id| call_frame(id, &body)).collect();
+    let mut sender = peer.share();
+    let sending = thread::spawn(move || sender.send(&frames));
+    for _ in 0..8 {
+        let frame = peer.frame().expect("a reply");
+        assert!(frame.payload == body);
+    }
+    sending.join().expect("all sent");
+    let grown = server.proc().rss_peak_kib().saturating_sub(before);
+    assert!(grown < 24 << 10, "{grown} KiB for frames of 4 MiB, one at a time");
+    canary.stop_well();
+    server.stop();
+}
+
+#[test]
+fn a50_m01_idle_connections_cost_little_memory_and_no_time() {
+    let changes = [
+        ("--max-connections", "3000"),
+        ("--idle-timeout", "off"),
+        ("--readers", "1"),
+        ("--handshake-timeout", "20s"),
+    ];
+    let server = Server::start(&changes);
+    let mut peers: Vec<Peer> = Vec::new();
+    let mut rss = Vec::new();
+    for id in 0..1101 {
+        if id % 500 == 100 {
+            rss.push(server.proc().rss_kib());
+        }
+        peers.push(Peer::open(server.address));
+        peers[id].echo(id as u64, 128);
+    }
+    let each = (rss[2].saturating_sub(rss[0]) << 10) / 1000;
+    assert!(each <= 4096, "{each} bytes for each idle connection");
+    let before = server.stats();
+    pass(ms(1000));
+    let after = server.stats();
+    let grown = |field: &str| {
+        let number = |stats: &serde_json::Value| stats[field].as_u64().expect("a number");
+        number(&after) - number(&before)
+    };
+    assert!(grown("cpu_ns") < 100_000_000, "{} ns of CPU in a second", grown("cpu_ns"));
+    let switches = |stats: &serde_json::Value| {
+        stats["context_switches"]["voluntary"].as_u64().expect("a number")
+    };
+    let switched = switches(&after) - switches(&before);
+    assert!(switched < 100, "{switched} context switches in a second of rest");
+    drop(peers);
+    server.await_rest();
+    server.stop();
+}
