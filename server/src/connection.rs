@@ -383,6 +383,18 @@ impl Connection {
         self.paused = false;
     }
 
+    /// The reader could not read for so long: limits that run on what the peer sends run longer.
+    pub(crate) fn excuse(&mut self, kept_ns: u64) {
+        self.opened_ns += kept_ns;
+        self.active_ns += kept_ns;
+        if self.frame_since_ns != 0 {
+            self.frame_since_ns += kept_ns;
+        }
+        if let Phase::Lingering { since_ns } = &mut self.phase {
+            *since_ns += kept_ns;
+        }
+    }
+
     /// A time limit that runs since this turn, cheap enough to ask after each.
     pub(crate) fn running_limit(&self, limits: &ReadLimits) -> Option<(u64, u64)> {
         if let Phase::Lingering { since_ns } = self.phase {

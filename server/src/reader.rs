@@ -27,6 +27,9 @@ use std::time::Duration;
 pub(crate) const MAILBOX: Token = Token(usize::MAX);
 const SLOT_BITS: u32 = 32;
 const EVENTS_PER_POLL: usize = 1024;
+/// A reader that was kept from reading this long holds it against no peer: what the peer has sent
+/// meanwhile lies in the kernel, or could not even be sent.
+const EXCUSED_FROM_NS: u64 = 20_000_000;
 
 struct Entry {
     connection: Connection,
@@ -276,8 +279,11 @@ impl Reader {
         }
         self.meters().passes.add(1);
         let mut calls = std::mem::take(&mut self.intake.calls);
-        match &self.queue {
-            None => self.executor.serve(calls.drain(..), &self.intake.reader().out),
+        let kept_ns = match &self.queue {
+            None => {
+                self.executor.serve(calls.drain(..), &self.intake.reader().out);
+                clock::elapsed_ns(self.intake.now_ns, clock::now_ns())
+            }
             Some(queue) => {
                 let put = queue.put(self.intake.number(), &mut calls);
                 if let Some(blocked_ns) = put.blocked_ns {
@@ -291,9 +297,15 @@ impl Reader {
                 if !put.woke {
                     yield_now();
                 }
+                put.blocked_ns.unwrap_or(0)
+            }
+        };
+        self.intake.calls = calls;
+        if kept_ns >= EXCUSED_FROM_NS {
+            for (_, entry) in &mut self.state.connections {
+                entry.connection.excuse(kept_ns);
             }
         }
-        self.intake.calls = calls;
     }
 
     fn check_deadlines(&mut self) {
