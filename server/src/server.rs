@@ -284,11 +284,12 @@ impl Server {
     /// once when a thread dies.
     pub fn join(mut self) -> Result<Snapshot, ServerError> {
         while !matches!(self.next_report(None)?, Some(Report::Stop)) {}
-        if let Some(listener) = self.threads.listener.take() {
-            join(listener);
-        }
+        // The listener may wait for a full inbox, which only this or its reader ends.
         for reader in &self.readers {
             reader.stop();
+        }
+        if let Some(listener) = self.threads.listener.take() {
+            join(listener);
         }
         let drained = self.await_readers(self.drain_timeout)?;
         if !drained {
