@@ -56,8 +56,8 @@ pub(crate) struct Reader {
 pub(crate) struct ReaderState {
     connections: Slab<Entry>,
     generation: u32,
-    /// Slots with something to do, each once.
-    ready: VecDeque<usize>,
+    /// Connections with something to do, each once.
+    ready: VecDeque<ConnectionId>,
     deadlines: Deadlines,
     delivery: Delivery,
     stopping: bool,
@@ -93,7 +93,7 @@ impl Reader {
             self.intake.now_ns = clock::now_ns();
             for event in &events {
                 if event.token() == MAILBOX {
-                    self.open_mailbox()?;
+                    self.open_mailbox();
                 } else {
                     self.on_event(event);
                 }
@@ -132,9 +132,9 @@ impl Reader {
     }
 
     fn list(&mut self, slot: usize) {
-        let connection = &mut self.state.connections[slot].connection;
-        if !std::mem::replace(&mut connection.listed, true) {
-            self.state.ready.push_back(slot);
+        let entry = &mut self.state.connections[slot];
+        if !std::mem::replace(&mut entry.connection.listed, true) {
+            self.state.ready.push_back(id_of(slot, entry.generation));
         }
     }
 
@@ -155,11 +155,11 @@ impl Reader {
         }
     }
 
-    fn open_mailbox(&mut self) -> io::Result<()> {
+    fn open_mailbox(&mut self) {
         let mut delivery = std::mem::take(&mut self.state.delivery);
         self.mailbox.collect(&mut delivery);
         for fresh in delivery.fresh.drain(..) {
-            self.welcome(fresh)?;
+            self.welcome(fresh);
         }
         for notice in delivery.notices.drain(..) {
             self.on_notice(notice);
@@ -170,13 +170,12 @@ impl Reader {
             self.stop();
         }
         self.state.delivery = delivery;
-        Ok(())
     }
 
-    fn welcome(&mut self, fresh: Fresh) -> io::Result<()> {
+    fn welcome(&mut self, fresh: Fresh) {
         let Fresh { mut stream, peer, slot: admitted } = fresh;
         if self.state.stopping {
-            return Ok(());
+            return;
         }
         let vacant = self.state.connections.vacant_entry();
         let slot = vacant.key();
@@ -184,7 +183,13 @@ impl Reader {
         let generation = self.state.generation;
         let id = id_of(slot, generation);
         let both = Interest::READABLE | Interest::WRITABLE;
-        self.poll.registry().register(&mut stream, Token(id.0), both)?;
+        if self.poll.registry().register(&mut stream, Token(id.0), both).is_err() {
+            // The kernel has no room to watch one more socket: that costs this connection only.
+            self.intake.limited().accept_failures.add(1);
+            self.meters().connections_opened.add(1);
+            self.meters().connections_closed.add(1);
+            return;
+        }
         let outbox = Outbox::new(Box::new(stream), id, Arc::clone(&self.mailbox), self.flow);
         let connection = Connection::new(Arc::new(outbox), self.intake.now_ns);
         vacant.insert(Entry { connection, generation, peer, _slot: admitted });
@@ -192,7 +197,6 @@ impl Reader {
         let limit_ns = self.intake.limits.handshake_timeout_ns;
         self.state.deadlines.note(self.intake.now_ns, limit_ns);
         self.list(slot);
-        Ok(())
     }
 
     fn on_notice(&mut self, notice: Notice) {
@@ -221,9 +225,10 @@ impl Reader {
     /// One turn for every connection that has something to do.
     fn turns(&mut self) {
         for _ in 0..self.state.ready.len() {
-            let Some(slot) = self.state.ready.pop_front() else { return };
-            // A connection that ended while it was listed leaves its slot number behind.
-            let Some(entry) = self.state.connections.get_mut(slot) else { continue };
+            let Some(id) = self.state.ready.pop_front() else { return };
+            // A connection that ended while it was listed leaves its id behind.
+            let Some((slot, _)) = self.find(id) else { continue };
+            let entry = &mut self.state.connections[slot];
             entry.connection.listed = false;
             let turn = entry.connection.turn(&mut self.intake);
             self.after_turn(slot, turn);
