@@ -103,7 +103,7 @@ impl CallTable {
         self.closed_before(id)
     }
 
-    /// Ends every call started at or before `started_until_ns`; each is given to `ended` with its id.
+    /// Ends every call started at or before `started_until_ns`; `ended` is given each with its id.
     pub(crate) fn expire(&mut self, started_until_ns: u64, mut ended: impl FnMut(u64, EndedCall)) {
         for (index, slot) in self.slots.iter_mut().enumerate() {
             if slot.state != State::Free && slot.sent_ns <= started_until_ns {

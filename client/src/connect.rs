@@ -60,8 +60,8 @@ struct Pending {
     readable: bool,
 }
 
-/// Sets up `count` connections, registered with `poll` under the tokens `0..count`. After a failure,
-/// here or at another worker, no further connection is begun.
+/// Sets up `count` connections, registered with `poll` under the tokens `0..count`. After a
+/// failure, here or at another worker, no further connection is begun.
 pub(crate) fn connect_all(
     poll: &mut Poll,
     target: Target<'_>,
@@ -94,7 +94,7 @@ pub(crate) fn connect_all(
         for event in &events {
             connector.event(event, poll);
         }
-        connector.expire(poll);
+        connector.expire();
         if control.is_stopped() {
             break;
         }
@@ -184,7 +184,7 @@ impl Connector<'_> {
         (next != 0 && !is_out_of_descriptors(error)).then_some(next)
     }
 
-    fn expire(&mut self, poll: &Poll) {
+    fn expire(&mut self) {
         let now = now_ns();
         while let Some(at) = self
             .pending
@@ -194,9 +194,6 @@ impl Connector<'_> {
             let text = format!("no answer within {:?}", self.target.timeout);
             let error = io::Error::new(ErrorKind::TimedOut, text);
             let pending = self.pending.swap_remove(at);
-            // The stream leaves the poll when it is dropped; a failed deregistration changes nothing.
-            drop(pending.stream);
-            let _ = poll;
             self.fail(pending.address, error);
         }
     }

@@ -1,4 +1,5 @@
-//! The worker threads: start them, hold them at the barrier until every connection stands, join them.
+//! The worker threads: start them, hold them at the barrier until every connection stands, and
+//! join them.
 
 use crate::connect::{self, ConnectFailure, Target, WAKER};
 use crate::control::Control;

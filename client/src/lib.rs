@@ -14,6 +14,7 @@
 mod budget;
 mod call_frames;
 mod call_table;
+mod callers;
 mod connect;
 mod connect_error;
 mod connection;

@@ -18,7 +18,7 @@ pub struct Options {
     pub server: String,
 
     /// Connections
-    #[arg(long, value_name = "COUNT", default_value = "10", allow_negative_numbers = true)]
+    #[arg(long, value_name = "COUNT", default_value = "10", allow_hyphen_values = true)]
     #[arg(value_parser = count_in(1..=CLIENTS_MAX))]
     #[arg(env = "ECHO_CLIENT_CLIENTS", help_heading = LOAD)]
     pub clients: u64,
@@ -28,42 +28,42 @@ pub struct Options {
     /// Without this option --in-flight decides
     #[arg(short = 't', long, visible_alias = "thread", value_name = "COUNT")]
     #[arg(value_parser = count_in(1..=CALLERS_MAX), conflicts_with = "in_flight")]
-    #[arg(env = "ECHO_CLIENT_THREADS", allow_negative_numbers = true, help_heading = LOAD)]
+    #[arg(env = "ECHO_CLIENT_THREADS", allow_hyphen_values = true, help_heading = LOAD)]
     pub threads: Option<u64>,
 
     /// Calls in flight on each connection
-    #[arg(long, value_name = "COUNT", default_value = "1", allow_negative_numbers = true)]
+    #[arg(long, value_name = "COUNT", default_value = "1", allow_hyphen_values = true)]
     #[arg(value_parser = count_in(1..=IN_FLIGHT_MAX))]
     #[arg(env = "ECHO_CLIENT_IN_FLIGHT", help_heading = LOAD)]
     pub in_flight: u64,
 
     /// Calls in all, exactly [default: 1000 if there is no --duration]
     #[arg(short = 'n', long, visible_alias = "number-of-tests", value_name = "COUNT")]
-    #[arg(value_parser = count_in(1..=u64::MAX), allow_negative_numbers = true)]
+    #[arg(value_parser = count_in(1..=u64::MAX), allow_hyphen_values = true)]
     #[arg(env = "ECHO_CLIENT_CALLS", help_heading = LOAD)]
     pub calls: Option<u64>,
 
     /// Start no call after this time; with -n, whichever comes first ends the run. Answers that are
     /// still due are waited for, up to --timeout
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     #[arg(value_parser = duration_in(MILLISECOND..=DURATION_MAX))]
     #[arg(env = "ECHO_CLIENT_DURATION", help_heading = LOAD)]
     pub duration: Option<Duration>,
 
     /// Call this long before the measured phase; those calls are counted apart and are not in -n
-    #[arg(long, value_name = "TIME", default_value = "0", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", default_value = "0", allow_hyphen_values = true)]
     #[arg(value_parser = duration_in(Duration::ZERO..=DURATION_MAX))]
     #[arg(env = "ECHO_CLIENT_WARMUP", help_heading = LOAD)]
     pub warmup: Duration,
 
     /// Bytes of a call's payload
     #[arg(long, visible_alias = "payload-req", value_name = "SIZE", default_value = "128")]
-    #[arg(value_parser = size_in(0..=PAYLOAD_MAX), allow_negative_numbers = true)]
+    #[arg(value_parser = size_in(0..=PAYLOAD_MAX), allow_hyphen_values = true)]
     #[arg(env = "ECHO_CLIENT_PAYLOAD", help_heading = LOAD)]
     pub payload: u64,
 
     /// Bytes that each reply shall have [default: as many as the call]
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     #[arg(value_parser = size_in(0..=PAYLOAD_MAX))]
     #[arg(env = "ECHO_CLIENT_PAYLOAD_RESP", help_heading = LOAD)]
     pub payload_resp: Option<u64>,
@@ -75,13 +75,13 @@ pub struct Options {
 
     /// How long a call may take; then it has failed, its caller goes on, and a late reply is
     /// counted apart
-    #[arg(long, value_name = "TIME", default_value = "30s", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", default_value = "30s", allow_hyphen_values = true)]
     #[arg(value_parser = duration_in(MILLISECOND..=TIMEOUT_MAX))]
     #[arg(env = "ECHO_CLIENT_TIMEOUT", help_heading = LIMITS)]
     pub timeout: Duration,
 
     /// How long setting up a connection may take
-    #[arg(long, value_name = "TIME", default_value = "5s", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", default_value = "5s", allow_hyphen_values = true)]
     #[arg(value_parser = duration_in(MILLISECOND..=TIMEOUT_MAX))]
     #[arg(env = "ECHO_CLIENT_CONNECT_TIMEOUT", help_heading = LIMITS)]
     pub connect_timeout: Duration,
@@ -98,7 +98,7 @@ pub struct Options {
 
     /// Threads that do the calling [default: half of the usable CPUs, at least 1]; never more than
     /// connections or callers
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
     #[arg(value_parser = count_in(1..=WORKERS_MAX))]
     #[arg(env = "ECHO_CLIENT_WORKERS", help_heading = PLACEMENT)]
     pub workers: Option<u64>,
@@ -125,7 +125,7 @@ pub struct Options {
     pub progress: Progress,
 
     /// Time between two lines of progress, and between two entries of the report's intervals
-    #[arg(long, value_name = "TIME", default_value = "1s", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", default_value = "1s", allow_hyphen_values = true)]
     #[arg(value_parser = duration_in(INTERVAL_MIN..=INTERVAL_MAX))]
     #[arg(env = "ECHO_CLIENT_INTERVAL", help_heading = REPORT)]
     pub interval: Duration,
@@ -187,7 +187,8 @@ const PLACEMENT: &str = "Placement";
 const REPORT: &str = "Report";
 
 const EXIT_CODES: &str = "\
-Counts: 5000000, 5_000_000, 5m (millions), 1e6. Sizes: 128, 4k = 4KiB, 1MiB. Times: 500us, 30s, 1m30s.
+Counts: 5000000, 5_000_000, 5m (millions), 1e6. Sizes: 128, 4k = 4KiB, 1MiB.
+Times: 500us, 30s, 1m30s.
 Every option can be given as an environment variable ECHO_CLIENT_..., as shown.
 
 Exit codes: 0 every call was answered rightly; 1 some were not; 2 usage; 69 cannot connect;

@@ -1,8 +1,9 @@
 //! What a run shall do: the options, checked against each other and against this host before any
 //! socket is opened.
 
+use crate::callers::Callers;
 use crate::options::{Options, Verify};
-use crate::worker::Callers;
+
 use echo_common::address::{self, AddressError};
 use echo_common::pinning::{self, CpuListError};
 use std::net::SocketAddr;

@@ -225,3 +225,6 @@ impl Body {
 pub(crate) fn printable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).escape_debug().to_string()
 }
+
+#[cfg(test)]
+mod tests;

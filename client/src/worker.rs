@@ -1,6 +1,7 @@
 //! One event loop: it owns its share of the connections and of the callers for the whole run.
 
 use crate::call_frames::CallFrames;
+use crate::callers::{Callers, Rotation};
 use crate::connect::{Connected, WAKER};
 use crate::connection::{Connection, Desk, Lost, ReadEnd};
 use crate::control::{Control, Phase, View};
@@ -10,7 +11,6 @@ use crate::outcome::{Failure, Ledger};
 use echo_common::clock::now_ns;
 use mio::event::Event;
 use mio::{Events, Poll, Token};
-use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,16 +19,6 @@ use std::time::Duration;
 const EVENTS_PER_TURN: usize = 1024;
 /// Texts about lost connections that a worker keeps for the report.
 const NOTES_MAX: usize = 4;
-
-/// Who makes the calls of this worker.
-#[derive(Clone, Debug)]
-pub(crate) enum Callers {
-    /// Each connection has callers of its own: as many as this says for it.
-    PerConnection(Vec<usize>),
-    /// Fewer callers than connections: each goes on to the connection that has been idle longest,
-    /// so that all are used.
-    Rotating(usize),
-}
 
 /// What every worker of a run needs to know.
 #[derive(Debug)]
@@ -70,12 +60,6 @@ pub(crate) struct Worker<'a> {
     notes: Vec<String>,
 }
 
-/// Callers that move from connection to connection.
-struct Rotation {
-    idle_callers: u64,
-    idle_connections: VecDeque<usize>,
-}
-
 impl<'a> Worker<'a> {
     /// A worker whose connections are registered with `poll` under their index.
     pub(crate) fn new(
@@ -102,13 +86,7 @@ impl<'a> Worker<'a> {
                 .map(|(index, c)| Some(Connection::new(c.stream, window(index))))
                 .collect(),
             open_connections: count,
-            rotation: match *callers {
-                Callers::PerConnection(_) => None,
-                Callers::Rotating(callers) => Some(Rotation {
-                    idle_callers: callers as u64,
-                    idle_connections: (0..count).collect(),
-                }),
-            },
+            rotation: Rotation::of(callers, count),
             unfinished,
             view: job.control.view(),
             budget_used_up: false,
@@ -206,10 +184,7 @@ impl<'a> Worker<'a> {
             None => {
                 self.start(index, now_ns);
             }
-            Some(rotation) => {
-                rotation.idle_callers += callers;
-                rotation.idle_connections.push_back(index);
-            }
+            Some(rotation) => rotation.came_back(callers, index),
         }
     }
 
@@ -240,21 +215,16 @@ impl<'a> Worker<'a> {
     /// Gives idle callers to idle connections, the longest idle first.
     #[inline]
     fn rotate(&mut self) {
-        while let Some(rotation) = &mut self.rotation
-            && rotation.idle_callers > 0
-            && let Some(index) = rotation.idle_connections.pop_front()
-        {
+        while let Some(index) = self.rotation.as_mut().and_then(Rotation::next) {
             if self.connections[index].is_none() {
                 continue;
             }
-            if self.start(index, now_ns()) == 0 {
-                if let Some(rotation) = &mut self.rotation {
-                    rotation.idle_connections.push_front(index);
-                }
-                return;
-            }
+            let started = self.start(index, now_ns()) > 0;
             if let Some(rotation) = &mut self.rotation {
-                rotation.idle_callers -= 1;
+                rotation.tried(index, started);
+            }
+            if !started {
+                return;
             }
         }
     }
@@ -315,7 +285,7 @@ impl<'a> Worker<'a> {
             self.stop_run();
         }
         if let Some(rotation) = &mut self.rotation {
-            rotation.idle_callers += open;
+            rotation.callers_came_back(open);
         }
     }
 

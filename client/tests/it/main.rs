@@ -1,0 +1,9 @@
+//! echo-client as a process, against servers that answer rightly, wrongly, late or not at all.
+
+mod connecting;
+mod counts;
+mod endings;
+mod faults;
+mod kit;
+mod reports;
+mod usage;
