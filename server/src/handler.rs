@@ -52,6 +52,11 @@ impl Executor {
     }
 
     fn serve_run(&mut self, calls: Calls, meters: &OutMeters) {
+        if calls.outbox.has_ended() {
+            // The peer has gone meanwhile. Its calls must not keep handlers from the others'.
+            meters.undeliverable.add(u64::from(calls.count));
+            return;
+        }
         let mut replies = self.responder.scratch();
         let mut at = 0;
         while at < calls.frames.len() {

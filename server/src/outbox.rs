@@ -13,7 +13,7 @@
 
 use crate::mailbox::{ConnectionId, Mailbox, Notice};
 use crate::owed::Owed;
-use crate::sync::{Arc, Mutex, MutexGuard, lock};
+use crate::sync::{Arc, AtomicBool, Mutex, MutexGuard, Ordering, lock};
 use crate::transport::Transport;
 use echo_common::clock;
 use std::io;
@@ -110,6 +110,9 @@ pub struct Outbox {
     reader: Arc<Mailbox>,
     limits: FlowLimits,
     state: Mutex<State>,
+    /// Set together with `closed`, for a look without the lock. Relaxed: who sees it late serves
+    /// calls for nobody, and the append finds out.
+    ended: AtomicBool,
 }
 
 impl Outbox {
@@ -120,7 +123,8 @@ impl Outbox {
         reader: Arc<Mailbox>,
         limits: FlowLimits,
     ) -> Self {
-        Outbox { transport, id, reader, limits, state: Mutex::default() }
+        let (state, ended) = (Mutex::default(), AtomicBool::new(false));
+        Outbox { transport, id, reader, limits, state, ended }
     }
 
     /// The socket.
@@ -217,6 +221,7 @@ impl Outbox {
                 }
                 Err(_) => {
                     state.closed = true;
+                    self.ended.store(true, Ordering::Relaxed);
                     return self.flush_closed(state, scratch, flushed);
                 }
             }
@@ -269,6 +274,12 @@ impl Outbox {
         self.flush(scratch)
     }
 
+    /// Whether the connection has ended, so that nobody waits for replies any more.
+    #[inline]
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
     /// The connection shall end when its last reply has left. Returns whether that is now;
     /// else [`Notice::Finished`] will come.
     pub fn finish(&self) -> bool {
@@ -302,6 +313,7 @@ impl Outbox {
     pub fn close(&self) -> u32 {
         let mut state = lock(&self.state);
         state.closed = true;
+        self.ended.store(true, Ordering::Relaxed);
         let dropped = state.owed.replies();
         state.owed.clear();
         drop(state);

@@ -4,10 +4,14 @@
 //! queue, the mailbox and the outbox can be run under the model checker as they are.
 
 #[cfg(not(loom))]
+pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(not(loom))]
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 #[cfg(not(loom))]
 pub(crate) use std::thread::yield_now;
 
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic::{AtomicBool, Ordering};
 #[cfg(loom)]
 pub(crate) use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
 #[cfg(loom)]
