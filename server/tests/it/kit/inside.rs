@@ -118,8 +118,11 @@ fn silence_poison() {
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            let text = panic.payload().downcast_ref::<&str>().copied().unwrap_or("poison: bomb");
-            if !text.starts_with("poison: ") {
+            let wanted = match panic.payload().downcast_ref::<&str>() {
+                Some(text) => text.starts_with("poison: "),
+                None => panic.payload().is::<Bomb>(),
+            };
+            if !wanted {
                 before(panic);
             }
         }));

@@ -175,6 +175,14 @@ impl Peer {
         String::from_utf8(frame.payload).expect("text")
     }
 
+    /// The server's counters now.
+    #[track_caller]
+    pub(crate) fn stats(&mut self) -> serde_json::Value {
+        self.send(&stats_frame(u64::MAX - 1));
+        let frame = self.frame().expect("an answer to a stats call");
+        serde_json::from_slice(&frame.payload).expect("JSON")
+    }
+
     /// Reads up to the end of the connection; returns what came.
     #[track_caller]
     pub(crate) fn rest(&mut self) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! The real program, started for one test.
 
-use super::{PATIENCE, Peer, Proc, stats_frame, timed, until};
+use super::{PATIENCE, Peer, Proc, timed, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -119,10 +119,7 @@ impl Server {
     /// The server's counters now, asked over a connection of its own.
     #[track_caller]
     pub(crate) fn stats(&self) -> Value {
-        let mut peer = Peer::open(self.address);
-        peer.send(&stats_frame(1));
-        let frame = peer.frame().expect("an answer to a stats call");
-        serde_json::from_slice(&frame.payload).expect("JSON")
+        Peer::open(self.address).stats()
     }
 
     /// A counter of a limit, now.
