@@ -56,8 +56,10 @@ fn run(plan: Plan) -> Result<(), ServerError> {
     let (stop_lines, stopped) = mpsc::channel::<()>();
     let lines = plan.stats.map(|every| {
         let snapshots = server.snapshots();
-        std::thread::spawn(move || print_lines(&snapshots, every, &stopped))
+        let named = std::thread::Builder::new().name("stats".into());
+        named.spawn(move || print_lines(&snapshots, every, &stopped))
     });
+    let lines = lines.transpose()?;
     let last = server.join()?;
     drop(stop_lines);
     if let Some(lines) = lines {

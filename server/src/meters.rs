@@ -48,13 +48,16 @@ pub struct ThreadMeter {
     tid: AtomicI32,
     /// The CPU that the thread is pinned to, once it is known to be.
     pinned: OnceLock<usize>,
+    /// The thread's times at its end; the kernel forgets them with the thread.
+    last: OnceLock<cpu_time::ThreadTimes>,
 }
 
 impl ThreadMeter {
     /// A meter for a thread that is still to start.
     pub fn new(name: String) -> ThreadMeter {
         assert!(name.len() <= 15, "the kernel cuts thread names at 15 bytes: {name}");
-        ThreadMeter { name, tid: AtomicI32::new(0), pinned: OnceLock::new() }
+        let (pinned, last) = (OnceLock::new(), OnceLock::new());
+        ThreadMeter { name, tid: AtomicI32::new(0), pinned, last }
     }
 
     /// Called once by the thread itself.
@@ -71,11 +74,24 @@ impl ThreadMeter {
         self.pinned.get().copied()
     }
 
+    /// Called by the thread itself when it has done its work.
+    pub fn ended(&self) {
+        // Set once, as above.
+        let _ = self.last.set(self.times());
+    }
+
     /// CPU and run-queue time so far; zeros before the thread runs and where the kernel keeps none.
     pub fn times(&self) -> cpu_time::ThreadTimes {
+        if let Some(last) = self.last.get() {
+            return *last;
+        }
         match self.tid.load(Ordering::Relaxed) {
             0 => cpu_time::ThreadTimes::default(),
-            tid => cpu_time::thread_times(tid).unwrap_or_default(),
+            tid => {
+                // It may have ended since the look above.
+                let times = cpu_time::thread_times(tid).or_else(|| self.last.get().copied());
+                times.unwrap_or_default()
+            }
         }
     }
 }

@@ -221,6 +221,7 @@ impl Server {
             let thread = spawn(name, reports.clone(), move || {
                 settle(&meters.readers[number].thread, cpu, &reports);
                 reader.run()?;
+                meters.readers[number].thread.ended();
                 tell(&reports, Report::ReaderEnded);
                 Ok(())
             })?;
@@ -240,6 +241,7 @@ impl Server {
             let thread = spawn(name, reports.clone(), move || {
                 settle(&meters.handlers[number].thread, cpu, &reports);
                 handler::run(number, &queue, executor, &meters.handlers[number]);
+                meters.handlers[number].thread.ended();
                 Ok(())
             })?;
             self.threads.handlers.push(thread);
