@@ -12,7 +12,7 @@ pub(crate) use peer::{
     Frame, Peer, call_frame, connect_from, payload, resp_size_frame, stats_frame,
 };
 pub(crate) use proc::Proc;
-pub(crate) use server::{Ended, Server, arguments, run};
+pub(crate) use server::{Ended, Server, arguments, command, run};
 
 use echo_common::clock;
 use std::sync::mpsc::{RecvTimeoutError, channel};

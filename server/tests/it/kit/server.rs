@@ -42,7 +42,8 @@ pub(crate) fn arguments(changes: &[(&str, &str)]) -> Vec<String> {
     out
 }
 
-fn command(arguments: &[String]) -> Command {
+/// The server's program with its output piped.
+pub(crate) fn command(arguments: &[String]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_echo-server"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
@@ -90,7 +91,12 @@ impl Server {
     pub(crate) fn start_command(mut command: Command) -> Server {
         let mut child = command.spawn().expect("the server's binary");
         let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
-        let lines = follow(child.stderr.take().expect("piped"));
+        // The pipe's other end goes with the command, so that its end can be seen.
+        drop(command);
+        let lines = match child.stderr.take() {
+            Some(stderr) => follow(stderr),
+            None => channel().1,
+        };
         let mut first = String::new();
         stdout.read_line(&mut first).expect("stdout of the server");
         let address = first.strip_prefix("listening on ").and_then(|rest| rest.trim().parse().ok());
