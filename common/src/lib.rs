@@ -9,4 +9,5 @@ pub mod open_files;
 pub mod pinning;
 pub mod quantity;
 pub mod signals;
+pub mod timer;
 pub mod wire;

@@ -18,8 +18,19 @@ pub struct Calls {
     pub count: u32,
     /// What the connection's bounds were charged for these calls, in bytes.
     pub weight: usize,
-    /// When the bytes were read, see [`echo_common::clock`].
+    /// When the bytes were found readable, see [`echo_common::clock`].
     pub read_ns: u64,
+    /// Further stamps, if some call of the run asks for its stages.
+    pub stamps: Option<Stamps>,
+}
+
+/// When a run passed the reader's stages, see [`native::Stages`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamps {
+    /// The reader had decoded the calls, and paid for them.
+    pub decoded_ns: u64,
+    /// The reader put them into the call queue.
+    pub queued_ns: u64,
 }
 
 impl Calls {
@@ -36,7 +47,8 @@ impl Calls {
         self.count -= count;
         self.weight -= weight;
         let frames = self.frames.split_to(at);
-        Calls { outbox: Arc::clone(&self.outbox), frames, count, weight, read_ns: self.read_ns }
+        let outbox = Arc::clone(&self.outbox);
+        Calls { outbox, frames, count, weight, read_ns: self.read_ns, stamps: self.stamps }
     }
 }
 

@@ -3,11 +3,12 @@
 //! Reading stops at the connection's own bounds (calls in flight, bytes owed, calls per pass), and
 //! what a bound cuts off stays in `held`, so that nothing depends on a second readiness event.
 
-use crate::call::{Calls, asked_reply_len, charge, extensions_len};
+use crate::call::{Calls, Stamps, asked_reply_len, charge, extensions_len};
 use crate::intake::{Intake, LARGE_FRAME, Large};
 use crate::limits::ReadLimits;
 use crate::outbox::{Allowance, Outbox};
 use bytes::{Bytes, BytesMut};
+use echo_common::clock;
 use echo_common::wire::detect::{Detected, detect};
 use echo_common::wire::native::{self, HEADER_LEN, Header, HeaderError, Kind, Status};
 use echo_common::wire::split::{LengthError, Split, split};
@@ -252,6 +253,7 @@ impl Connection {
                     parsed.weight += call.weight;
                     parsed.count += 1;
                     parsed.stats += u32::from(call.is_stats);
+                    parsed.wants_stages |= call.wants_stages;
                 }
                 Ok(None) => break,
                 Err(refusal) => {
@@ -277,7 +279,11 @@ impl Connection {
         let (count, weight) = (parsed.count, parsed.weight);
         intake.reader().calls.add(u64::from(count - parsed.stats));
         intake.reader().stats_calls.add(u64::from(parsed.stats));
-        intake.calls.push_back(Calls { outbox, frames, count, weight, read_ns });
+        let stamps = parsed.wants_stages.then(|| {
+            intake.stamped = true;
+            Stamps { decoded_ns: clock::now_ns(), queued_ns: 0 }
+        });
+        intake.calls.push_back(Calls { outbox, frames, count, weight, read_ns, stamps });
     }
 
     /// What is to do after calls were taken from the front of what came.
@@ -451,6 +457,7 @@ struct Parsed {
     end: usize,
     count: u32,
     stats: u32,
+    wants_stages: bool,
     weight: usize,
     refusal: Option<Refusal>,
 }
@@ -460,10 +467,11 @@ struct Checked {
     length: usize,
     weight: usize,
     is_stats: bool,
+    wants_stages: bool,
 }
 
 /// Flags that a call may carry.
-const FLAGS_KNOWN: u8 = native::FLAG_RESP_SIZE;
+const FLAGS_KNOWN: u8 = native::FLAG_RESP_SIZE | native::FLAG_WANT_STAGES;
 
 /// Checks the frame at the front of `bytes`, also while it is incomplete.
 fn check(bytes: &[u8], limits: &ReadLimits) -> Result<Option<Checked>, Refusal> {
@@ -491,7 +499,8 @@ fn check(bytes: &[u8], limits: &ReadLimits) -> Result<Option<Checked>, Refusal> 
         );
         return Err(Refusal::new(Status::FrameTooLarge, why));
     }
-    Ok(Some(Checked { length, weight: charge(&header, rest), is_stats }))
+    let wants_stages = header.flags & native::FLAG_WANT_STAGES != 0;
+    Ok(Some(Checked { length, weight: charge(&header, rest), is_stats, wants_stages }))
 }
 
 impl Refusal {

@@ -2,35 +2,64 @@
 
 use crate::call::{Calls, header_at};
 use crate::call_queue::CallQueue;
+use crate::handler_cost::HandlerCost;
 use crate::meters::{HandlerMeters, OutMeters};
+use crate::owed::{LARGE_BODY, Owed, saturated};
 use crate::responder::Responder;
 use crate::service::{Call, Reply, Service};
 use crate::snapshot::Snapshots;
 use bytes::Bytes;
-use echo_common::wire::native::{HEADER_LEN, Header, Kind, Status, error_frame};
+use echo_common::clock;
+use echo_common::wire::native::{
+    FLAG_WANT_STAGES, HEADER_LEN, Header, Kind, STAGES_LEN, Stages, Status, error_frame,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-
-use crate::owed::{LARGE_BODY, Owed};
 
 /// Serves runs of calls on the thread that owns it: a handler, or a reader without handlers.
 pub(crate) struct Executor {
     service: Arc<dyn Service>,
     snapshots: Arc<Snapshots>,
+    cost: HandlerCost,
     responder: Responder,
+    /// When this batch was taken, if some call in it asks for its stages.
+    taken_ns: u64,
 }
 
 impl Executor {
-    pub(crate) fn new(service: Arc<dyn Service>, snapshots: Arc<Snapshots>) -> Executor {
-        Executor { service, snapshots, responder: Responder::default() }
+    pub(crate) fn new(
+        service: Arc<dyn Service>,
+        snapshots: Arc<Snapshots>,
+        cost: HandlerCost,
+    ) -> Executor {
+        Executor { service, snapshots, cost, responder: Responder::default(), taken_ns: 0 }
     }
 
     pub(crate) fn responder(&mut self) -> &mut Responder {
         &mut self.responder
     }
 
-    /// Serves every call of `batch`, which it empties; then writes, once for each connection.
-    pub(crate) fn serve(&mut self, batch: impl Iterator<Item = Calls>, meters: &OutMeters) {
+    /// Called once by the thread that owns it.
+    pub(crate) fn settle(&self) {
+        self.cost.settle();
+    }
+
+    /// How many calls to take at once.
+    pub(crate) fn batch_max(&self) -> u32 {
+        if self.cost.is_some() { 1 } else { self.service.batch_max() }
+    }
+
+    /// Serves every call of `batch`; then writes, once for each connection.
+    /// `stamped` says that some call in it asks for its stages.
+    pub(crate) fn serve(
+        &mut self,
+        batch: impl Iterator<Item = Calls>,
+        stamped: bool,
+        meters: &OutMeters,
+    ) {
+        if stamped {
+            self.taken_ns = clock::now_ns();
+        }
         for calls in batch {
             self.serve_run(calls, meters);
         }
@@ -62,7 +91,7 @@ impl Executor {
         while at < calls.frames.len() {
             let served = catch_unwind(AssertUnwindSafe(|| {
                 while at < calls.frames.len() {
-                    at += self.serve_one(&calls.frames, at, &mut replies);
+                    at += self.serve_one(&calls, at, &mut replies);
                 }
             }));
             if served.is_err() {
@@ -75,18 +104,54 @@ impl Executor {
     /// Serves the call at `at`; returns its length. Nothing of its reply is in `replies` unless
     /// all of it is: the service has returned before the first byte is added.
     #[inline]
-    fn serve_one(&self, frames: &Bytes, at: usize, replies: &mut Owed) -> usize {
+    fn serve_one(&mut self, calls: &Calls, at: usize, replies: &mut Owed) -> usize {
+        let frames = &calls.frames;
         let header = header_at(&frames[at..]);
-        let end = at + header.frame_len();
-        let rest = &frames[at + HEADER_LEN..end];
-        match header.kind {
-            Kind::Call => {
-                let call = Call::new(header, rest);
-                encode(frames, &header, self.service.serve(call), replies);
-            }
-            _ => self.stats(&header, replies),
+        let rest = &frames[at + HEADER_LEN..at + header.frame_len()];
+        if header.kind != Kind::Call {
+            self.stats(&header, replies);
+            return header.frame_len();
+        }
+        self.cost.pay(calls.read_ns);
+        let reply = self.service.serve(Call::new(header, rest));
+        if header.flags & FLAG_WANT_STAGES == 0 {
+            let head = |length| Header::new(Kind::Reply, 0, header.id, 0, length).encode();
+            encode(frames, &header, reply, replies, head);
+        } else {
+            self.encode_with_stages(calls, &header, reply, replies);
         }
         header.frame_len()
+    }
+
+    /// Adds a reply that says how long its call spent in each stage.
+    #[cold]
+    fn encode_with_stages(
+        &self,
+        calls: &Calls,
+        call: &Header,
+        reply: Reply<'_>,
+        replies: &mut Owed,
+    ) {
+        let stamps = calls.stamps.unwrap_or_default();
+        let served_ns = clock::now_ns();
+        let between = |from: u64, to: u64| saturated(clock::elapsed_ns(from, to));
+        let stages = Stages {
+            decoded_ns: between(calls.read_ns, stamps.decoded_ns),
+            queued_ns: between(stamps.decoded_ns, stamps.queued_ns),
+            taken_ns: between(stamps.queued_ns, self.taken_ns),
+            served_ns: between(self.taken_ns, served_ns),
+            written_ns: 0,
+        };
+        if !matches!(reply, Reply::Failed(..)) {
+            replies.expect_write_time(HEADER_LEN + STAGES_LEN - 4, served_ns);
+        }
+        encode(&calls.frames, call, reply, replies, |length| {
+            let header = Header::new(Kind::Reply, FLAG_WANT_STAGES, call.id, STAGES_LEN, length);
+            let mut head = [0; HEADER_LEN + STAGES_LEN];
+            head[..HEADER_LEN].copy_from_slice(&header.encode());
+            head[HEADER_LEN..].copy_from_slice(&stages.encode());
+            head
+        });
     }
 
     fn stats(&self, header: &Header, replies: &mut Owed) {
@@ -109,10 +174,15 @@ impl Executor {
     }
 }
 
-/// Adds the frame of one reply.
+/// Adds the frame of one reply; `head` makes its header for a body length.
 #[inline]
-fn encode(frames: &Bytes, call: &Header, reply: Reply<'_>, replies: &mut Owed) {
-    let head = |length| Header::new(Kind::Reply, 0, call.id, 0, length).encode();
+fn encode<const N: usize>(
+    frames: &Bytes,
+    call: &Header,
+    reply: Reply<'_>,
+    replies: &mut Owed,
+    head: impl Fn(usize) -> [u8; N],
+) {
     match reply {
         Reply::Echo(body) if body.len() < LARGE_BODY => replies.push_small(&head(body.len()), body),
         Reply::Echo(body) => replies.push_large(&head(body.len()), frames.slice_ref(body)),
@@ -134,12 +204,14 @@ pub(crate) fn run(
     mut executor: Executor,
     meters: &HandlerMeters,
 ) {
-    let calls_max = executor.service.batch_max();
+    executor.settle();
+    let calls_max = executor.batch_max();
     let mut batch = Vec::new();
     while let Some(slept) = queue.take(number, calls_max, &mut batch) {
         meters.takes.add(1);
         meters.wakeups.add(u64::from(slept));
         meters.calls.add(batch.iter().map(|run| u64::from(run.count)).sum());
-        executor.serve(batch.drain(..), &meters.out);
+        let stamped = batch.iter().any(|run| run.stamps.is_some());
+        executor.serve(batch.drain(..), stamped, &meters.out);
     }
 }

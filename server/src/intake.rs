@@ -28,6 +28,8 @@ pub(crate) struct Intake {
     pub(crate) calls: VecDeque<Calls>,
     /// When this pass began.
     pub(crate) now_ns: u64,
+    /// Some call of this pass asks for its stages.
+    pub(crate) stamped: bool,
     pub(crate) limits: ReadLimits,
     pub(crate) meters: Arc<Meters>,
     number: usize,
@@ -40,6 +42,7 @@ impl Intake {
             arena: BytesMut::new(),
             calls: VecDeque::new(),
             now_ns: 0,
+            stamped: false,
             limits,
             meters,
             number,

@@ -1,6 +1,7 @@
 //! Command line and environment, checked once, before any socket is opened.
 
 use crate::call_queue::WhenFull;
+use crate::cost::{Cost, StageCosts};
 use crate::limits::Limits;
 use crate::listener::{Assign, SocketBuffers};
 use crate::server::Config;
@@ -124,6 +125,13 @@ pub struct Options {
     /// Do not answer the client's stats calls.
     #[arg(long, env = "ECHO_SERVER_NO_REMOTE_STATS")]
     pub no_remote_stats: bool,
+    /// What a reader pays for each call: spin:TIME burns CPU, paced:TIME emulates a server of its
+    /// own; then :det, :exp or :lognormal:CV [default: nothing].
+    #[arg(long, env = "ECHO_SERVER_READER_COST", value_name = "COST")]
+    pub reader_cost: Option<Cost>,
+    /// What a handler pays for each call, in the same form [default: nothing].
+    #[arg(long, env = "ECHO_SERVER_HANDLER_COST", value_name = "COST")]
+    pub handler_cost: Option<Cost>,
     /// Print every limit with its value and its counter, and end.
     #[arg(long)]
     pub show_limits: bool,
@@ -170,6 +178,8 @@ impl Options {
         };
         notes.extend(placement("readers", readers, &reader_cpus));
         notes.extend(placement("handlers", handlers, &handler_cpus));
+        let costs = StageCosts { reader: self.reader_cost, handler: self.handler_cost };
+        notes.extend(costs.describe().map(|costs| format!("synthetic costs per call: {costs}")));
         let limits = self.limits(handlers, &mut notes)?;
         let config = Config {
             address,
@@ -187,6 +197,7 @@ impl Options {
             },
             remote_stats: !self.no_remote_stats,
             service: Arc::new(Echo),
+            costs,
         };
         Ok(Plan { config, stats: self.stats, notes })
     }

@@ -2,6 +2,7 @@
 //! came, without a copy.
 
 use bytes::Bytes;
+use echo_common::clock;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 
@@ -34,6 +35,11 @@ impl Segment {
     }
 }
 
+/// A duration as a stage block holds it: at most 4.29 s.
+pub(crate) fn saturated(ns: u64) -> u32 {
+    u32::try_from(ns).unwrap_or(u32::MAX)
+}
+
 /// Replies that have not left yet, in order.
 #[derive(Default)]
 pub(crate) struct Owed {
@@ -43,6 +49,17 @@ pub(crate) struct Owed {
     bytes: usize,
     /// An emptied buffer, kept for the next replies.
     spare: Vec<u8>,
+    /// Stage blocks that still lack the time until the write.
+    unwritten: Vec<Unwritten>,
+}
+
+/// A stage block whose last word is filled in when its reply is written.
+struct Unwritten {
+    /// Which segment it is in, counted from the front.
+    segment: usize,
+    /// Where in it the word is.
+    at: usize,
+    served_ns: u64,
 }
 
 /// What [`Owed::write_to`] achieved.
@@ -107,6 +124,11 @@ impl Owed {
     /// Moves everything in `later` behind what is here.
     pub(crate) fn append(&mut self, later: &mut Owed) {
         debug_assert_eq!(later.front_written, 0, "only unwritten replies are appended");
+        let behind = self.segments.len();
+        self.unwritten.extend(later.unwritten.drain(..).map(|mut block| {
+            block.segment += behind;
+            block
+        }));
         self.segments.append(&mut later.segments);
         self.bytes += std::mem::take(&mut later.bytes);
     }
@@ -121,8 +143,37 @@ impl Owed {
         while let Some(segment) = self.segments.pop_front() {
             self.recycle(segment);
         }
+        self.unwritten.clear();
         self.front_written = 0;
         self.bytes = 0;
+    }
+
+    /// The reply that is added next has a word, `offset` bytes into it, for the time from
+    /// `served_ns` to its write.
+    pub(crate) fn expect_write_time(&mut self, offset: usize, served_ns: u64) {
+        let (segment, at) = match self.segments.back() {
+            Some(Segment { bytes: Piece::Gathered(bytes), .. }) if bytes.len() < GATHER_MAX => {
+                (self.segments.len() - 1, bytes.len())
+            }
+            _ => (self.segments.len(), 0),
+        };
+        self.unwritten.push(Unwritten { segment, at: at + offset, served_ns });
+    }
+
+    /// The write begins: fills in how long it took to come to that.
+    fn fill_in(&mut self) {
+        if self.unwritten.is_empty() {
+            return;
+        }
+        let now_ns = clock::now_ns();
+        for block in self.unwritten.drain(..) {
+            if let Some(Segment { bytes: Piece::Gathered(bytes), .. }) =
+                self.segments.get_mut(block.segment)
+            {
+                let waited_ns = saturated(clock::elapsed_ns(block.served_ns, now_ns));
+                bytes[block.at..block.at + 4].copy_from_slice(&waited_ns.to_be_bytes());
+            }
+        }
     }
 
     /// One write for everything, in pieces if it must be; stops when all has left or at the first
@@ -131,6 +182,7 @@ impl Owed {
         &mut self,
         mut write: impl FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> (Written, io::Result<()>) {
+        self.fill_in();
         let mut written = Written::default();
         while self.bytes > 0 {
             let mut pieces = [IoSlice::new(&[]); PIECES_MAX];

@@ -12,6 +12,7 @@ use crate::intake::Intake;
 use crate::mailbox::{ConnectionId, Delivery, Fresh, Mailbox, Notice};
 use crate::meters::ReaderMeters;
 use crate::outbox::{FlowLimits, Outbox};
+use crate::reader_cost::ReaderCost;
 use crate::sync::yield_now;
 use echo_common::clock;
 use echo_common::wire::native::Status;
@@ -25,6 +26,8 @@ use std::time::Duration;
 
 /// The token of the mailbox's waker; no connection has it, its slot number would be too large.
 pub(crate) const MAILBOX: Token = Token(usize::MAX);
+/// The token of the timer of a paced cost.
+pub(crate) const PACER: Token = Token(usize::MAX - 1);
 const SLOT_BITS: u32 = 32;
 const EVENTS_PER_POLL: usize = 1024;
 /// A reader that was kept from reading this long holds it against no peer: what the peer has sent
@@ -49,6 +52,7 @@ pub(crate) struct Reader {
     pub(crate) queue: Option<Arc<CallQueue>>,
     pub(crate) flow: FlowLimits,
     pub(crate) complaints: Arc<Complaints>,
+    pub(crate) cost: ReaderCost,
     pub(crate) state: ReaderState,
 }
 
@@ -92,14 +96,15 @@ impl Reader {
             self.poll(&mut events)?;
             self.intake.now_ns = clock::now_ns();
             for event in &events {
-                if event.token() == MAILBOX {
-                    self.open_mailbox();
-                } else {
-                    self.on_event(event);
+                match event.token() {
+                    MAILBOX => self.open_mailbox(),
+                    // The calls that are due go on with those of this pass.
+                    PACER => {}
+                    _ => self.on_event(event),
                 }
             }
-            self.turns();
-            self.hand_over();
+            self.turns()?;
+            self.hand_over()?;
             self.check_deadlines();
             if self.state.stopping && self.state.connections.is_empty() {
                 return Ok(());
@@ -223,16 +228,21 @@ impl Reader {
     }
 
     /// One turn for every connection that has something to do.
-    fn turns(&mut self) {
+    fn turns(&mut self) -> io::Result<()> {
         for _ in 0..self.state.ready.len() {
-            let Some(id) = self.state.ready.pop_front() else { return };
+            let Some(id) = self.state.ready.pop_front() else { break };
             // A connection that ended while it was listed leaves its id behind.
             let Some((slot, _)) = self.find(id) else { continue };
             let entry = &mut self.state.connections[slot];
             entry.connection.listed = false;
             let turn = entry.connection.turn(&mut self.intake);
             self.after_turn(slot, turn);
+            if self.cost.is_some() {
+                // Each connection's calls go on when they are paid for, not with the whole pass.
+                self.hand_over()?;
+            }
         }
+        Ok(())
     }
 
     fn after_turn(&mut self, slot: usize, turn: Turn) {
@@ -278,15 +288,17 @@ impl Reader {
     }
 
     /// All calls of the pass leave in one operation.
-    fn hand_over(&mut self) {
+    fn hand_over(&mut self) -> io::Result<()> {
+        self.cost.pay(&mut self.intake.calls)?;
         if self.intake.calls.is_empty() {
-            return;
+            return Ok(());
         }
+        let stamped = self.stamp();
         self.meters().passes.add(1);
         let mut calls = std::mem::take(&mut self.intake.calls);
         let kept_ns = match &self.queue {
             None => {
-                self.executor.serve(calls.drain(..), &self.intake.reader().out);
+                self.executor.serve(calls.drain(..), stamped, &self.intake.reader().out);
                 clock::elapsed_ns(self.intake.now_ns, clock::now_ns())
             }
             Some(queue) => {
@@ -311,6 +323,24 @@ impl Reader {
                 entry.connection.excuse(kept_ns);
             }
         }
+        Ok(())
+    }
+
+    /// The calls of the pass go on now; those whose stages are asked for note it. Returns whether
+    /// there are any.
+    fn stamp(&mut self) -> bool {
+        // Held calls of a paced cost come out in later passes than they were read in.
+        let stamped = std::mem::take(&mut self.intake.stamped) || self.cost.is_some();
+        if stamped {
+            let now_ns = clock::now_ns();
+            for stamps in self.intake.calls.iter_mut().filter_map(|run| run.stamps.as_mut()) {
+                stamps.queued_ns = now_ns;
+                if self.cost.is_some() {
+                    stamps.decoded_ns = now_ns;
+                }
+            }
+        }
+        stamped
     }
 
     fn check_deadlines(&mut self) {

@@ -4,13 +4,16 @@
 use crate::admission::Admission;
 use crate::call_queue::CallQueue;
 use crate::complaints::{Complaints, say};
+use crate::cost::StageCosts;
 use crate::handler::{self, Executor};
+use crate::handler_cost::HandlerCost;
 use crate::intake::Intake;
 use crate::limits::Limits;
 use crate::listener::{self, Assign, Listener, SocketBuffers};
 use crate::mailbox::Mailbox;
 use crate::meters::{Meters, ThreadMeter};
-use crate::reader::{MAILBOX, Reader, ReaderState};
+use crate::reader::{MAILBOX, PACER, Reader, ReaderState};
+use crate::reader_cost::ReaderCost;
 use crate::service::Service;
 use crate::snapshot::{Snapshot, Snapshots};
 use echo_common::{clock, pinning};
@@ -51,6 +54,8 @@ pub struct Config {
     pub remote_stats: bool,
     /// What is served.
     pub service: Arc<dyn Service>,
+    /// Synthetic costs of the stages.
+    pub costs: StageCosts,
 }
 
 /// Why a server did not start or did not end well.
@@ -154,6 +159,7 @@ impl Server {
             queue.clone(),
             Arc::clone(&admission),
             config.remote_stats,
+            config.costs,
         ));
         let (reports, received) = mpsc::channel();
         let poll = Poll::new()?;
@@ -204,11 +210,16 @@ impl Server {
             let waker = Waker::new(poll.registry(), MAILBOX)?;
             let mailbox = Arc::new(Mailbox::new(config.limits.reader_inbox, Box::new(waker)));
             self.readers.push(Arc::clone(&mailbox));
+            // Without handlers their cost is paid on the readers, too.
+            let served_here = config.costs.handler.filter(|_| config.handlers == 0);
+            let seed = number as u64;
+            let cost = ReaderCost::new(config.costs.reader, seed, poll.registry(), PACER)?;
             let reader = Reader {
                 poll,
                 mailbox,
+                cost,
                 intake: Intake::new(config.limits.read(), Arc::clone(meters), number),
-                executor: Executor::new(Arc::clone(&config.service), Arc::clone(&self.snapshots)),
+                executor: self.executor(config, HandlerCost::new(served_here, seed)),
                 queue: self.queue.clone(),
                 flow: config.limits.flow(),
                 complaints: Arc::clone(complaints),
@@ -233,7 +244,8 @@ impl Server {
     fn start_handlers(&mut self, config: &Config, meters: &Arc<Meters>) -> Result<(), ServerError> {
         let Some(queue) = self.queue.clone() else { return Ok(()) };
         for number in 0..config.handlers {
-            let executor = Executor::new(Arc::clone(&config.service), Arc::clone(&self.snapshots));
+            let seed = HANDLER_SEEDS + number as u64;
+            let executor = self.executor(config, HandlerCost::new(config.costs.handler, seed));
             let (queue, meters) = (Arc::clone(&queue), Arc::clone(meters));
             let cpu = config.handler_cpus.get(number).copied();
             let reports = self.stopper.reports.clone();
@@ -247,6 +259,10 @@ impl Server {
             self.threads.handlers.push(thread);
         }
         Ok(())
+    }
+
+    fn executor(&self, config: &Config, cost: HandlerCost) -> Executor {
+        Executor::new(Arc::clone(&config.service), Arc::clone(&self.snapshots), cost)
     }
 
     /// Waits until every thread has said where it runs; says which could not be pinned.
@@ -338,6 +354,9 @@ impl Server {
         Ok(true)
     }
 }
+
+/// Seeds of the handlers' costs begin here, apart from the readers'.
+const HANDLER_SEEDS: u64 = 1 << 32;
 
 /// How long readers may take to close what is left after a cut.
 const CUT_TIME: Duration = Duration::from_millis(500);

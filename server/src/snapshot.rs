@@ -3,6 +3,7 @@
 
 use crate::admission::Admission;
 use crate::call_queue::CallQueue;
+use crate::cost::StageCosts;
 use crate::meters::{Meters, OutMeters};
 use echo_common::{clock, cpu_time};
 use serde::Serialize;
@@ -17,6 +18,10 @@ const SCHEMA_VERSION: u32 = 1;
 pub struct Snapshot {
     /// See [`SCHEMA_VERSION`].
     pub schema_version: u32,
+    /// Whether some stage has a paced cost: then rates and times are no real ones.
+    pub emulated: bool,
+    /// The synthetic costs of the stages, if there are any.
+    pub costs: Option<String>,
     /// Since the server started.
     pub uptime_ns: u64,
     /// CPU time of the whole process, user and system.
@@ -126,6 +131,7 @@ pub struct Snapshots {
     queue: Option<Arc<CallQueue>>,
     admission: Arc<Admission>,
     remote: bool,
+    costs: StageCosts,
 }
 
 impl Snapshots {
@@ -135,8 +141,9 @@ impl Snapshots {
         queue: Option<Arc<CallQueue>>,
         admission: Arc<Admission>,
         remote: bool,
+        costs: StageCosts,
     ) -> Snapshots {
-        Snapshots { started_ns: clock::now_ns(), meters, queue, admission, remote }
+        Snapshots { started_ns: clock::now_ns(), meters, queue, admission, remote, costs }
     }
 
     /// Whether stats calls are answered.
@@ -156,6 +163,8 @@ impl Snapshots {
         let switches = cpu_time::process_context_switches().unwrap_or_default();
         Snapshot {
             schema_version: SCHEMA_VERSION,
+            emulated: self.costs.are_emulated(),
+            costs: self.costs.describe(),
             uptime_ns: clock::elapsed_ns(self.started_ns, clock::now_ns()),
             cpu_ns: cpu_time::process_cpu_ns(),
             context_switches: ContextSwitches {

@@ -17,7 +17,9 @@ fn per(count: u64, events: u64) -> f64 {
 pub fn line(before: &Snapshot, now: &Snapshot) -> String {
     let elapsed_ns = now.uptime_ns - before.uptime_ns;
     let rate = (now.calls - before.calls) as f64 / (elapsed_ns as f64 / 1e9);
-    let mut out = format!("{} calls/s, {} connections", grouped(rate as u64), now.connections_open);
+    let emulated = if now.emulated { "emulated: " } else { "" };
+    let rate = grouped(rate as u64);
+    let mut out = format!("{emulated}{rate} calls/s, {} connections", now.connections_open);
     out += "; readers busy (calls per wake-up):";
     for (reader, was) in now.readers.iter().zip(&before.readers) {
         let busy = busy(reader.cpu_ns - was.cpu_ns, reader.wait_ns - was.wait_ns, elapsed_ns);
@@ -43,8 +45,9 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
 pub fn summary(last: &Snapshot) -> String {
     let seconds = last.uptime_ns as f64 / 1e9;
     let mut out = format!(
-        "served {} calls in {seconds:.1} s: {} replies sent, {} undeliverable, {} handler panics, \
+        "{}served {} calls in {seconds:.1} s: {} replies sent, {} undeliverable, {} handler panics, \
          {:.2} us CPU per call",
+        if last.emulated { "emulated: " } else { "" },
         grouped(last.calls),
         grouped(last.replies),
         grouped(last.replies_undeliverable),
@@ -54,8 +57,8 @@ pub fn summary(last: &Snapshot) -> String {
     out += "\ncounters:";
     let _ = write!(
         out,
-        " calls={} stats_calls={} replies={} replies_undeliverable={} handler_panics={} bytes_in={} bytes_out={} \
-         reads={} writes={}",
+        " calls={} stats_calls={} replies={} replies_undeliverable={} handler_panics={} \
+         bytes_in={} bytes_out={} reads={} writes={}",
         last.calls,
         last.stats_calls,
         last.replies,

@@ -31,6 +31,57 @@ pub const FLAG_RESP_SIZE: u8 = 0x08;
 /// Bytes of the extension that [`FLAG_RESP_SIZE`] announces.
 pub const RESP_SIZE_LEN: usize = 4;
 
+/// Bytes of the block that a reply with [`FLAG_WANT_STAGES`] carries behind its header.
+pub const STAGES_LEN: usize = 20;
+
+/// How long a call spent in each stage of the server, in nanoseconds (at most 4.29 s each).
+///
+/// Durations and not clock times, because client and server share no clock. They follow one
+/// another without gaps: their sum runs from the readiness of the call's bytes to the write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stages {
+    /// From the readiness of the bytes to the decoded call: the reader, with its cost.
+    pub decoded_ns: u32,
+    /// From there to the call queue.
+    pub queued_ns: u32,
+    /// In the call queue, until a handler took the call.
+    pub taken_ns: u32,
+    /// At the handler until the service was done, calls before it in the batch included.
+    pub served_ns: u32,
+    /// From there to the beginning of the write that carried the reply.
+    pub written_ns: u32,
+}
+
+impl Stages {
+    /// The stages in order.
+    pub fn all(&self) -> [u32; 5] {
+        [self.decoded_ns, self.queued_ns, self.taken_ns, self.served_ns, self.written_ns]
+    }
+
+    /// The bytes on the wire.
+    pub fn encode(&self) -> [u8; STAGES_LEN] {
+        let mut out = [0; STAGES_LEN];
+        for (word, value) in out.chunks_exact_mut(4).zip(self.all()) {
+            word.copy_from_slice(&value.to_be_bytes());
+        }
+        out
+    }
+
+    /// Reads the block.
+    pub fn decode(bytes: &[u8; STAGES_LEN]) -> Stages {
+        let word = |at: usize| {
+            u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        Stages {
+            decoded_ns: word(0),
+            queued_ns: word(4),
+            taken_ns: word(8),
+            served_ns: word(12),
+            written_ns: word(16),
+        }
+    }
+}
+
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
