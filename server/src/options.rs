@@ -40,7 +40,12 @@ pub enum Pin {
 pub struct Options {
     /// Address to listen on: HOST:PORT, [V6]:PORT, HOST, or :PORT. Port 0 takes any free port;
     /// `[::]` takes IPv4 too.
-    #[arg(long, env = "ECHO_SERVER_LISTEN", default_value = "127.0.0.1:9862")]
+    #[arg(
+        long,
+        env = "ECHO_SERVER_LISTEN",
+        default_value = "127.0.0.1:9862",
+        allow_hyphen_values = true
+    )]
     pub listen: String,
     /// Reader threads, 1 to 1024 (Hadoop's ipc.server.read.threadpool.size).
     #[arg(long, env = "ECHO_SERVER_READERS", default_value = "1", value_parser = count_in(1..=1024), allow_hyphen_values = true)]
@@ -52,13 +57,18 @@ pub struct Options {
     #[arg(long, env = "ECHO_SERVER_PIN", default_value = "handlers", default_missing_value = "all", num_args = 0..=1)]
     pub pin: Pin,
     /// CPUs to pin to, in order, such as 0-3,6 [default: every allowed CPU].
-    #[arg(long, env = "ECHO_SERVER_CPUS", value_name = "LIST")]
+    #[arg(long, env = "ECHO_SERVER_CPUS", value_name = "LIST", allow_hyphen_values = true)]
     pub cpus: Option<String>,
     /// End at start if a thread cannot be pinned, instead of running it unpinned.
     #[arg(long, env = "ECHO_SERVER_STRICT_PIN")]
     pub strict_pin: bool,
     /// How connections are dealt to readers.
-    #[arg(long, env = "ECHO_SERVER_ASSIGN", default_value = "round-robin")]
+    #[arg(
+        long,
+        env = "ECHO_SERVER_ASSIGN",
+        default_value = "round-robin",
+        allow_hyphen_values = true
+    )]
     pub assign: Assign,
     /// Most calls taken from one connection per pass; 1 is Hadoop's way.
     #[arg(long, env = "ECHO_SERVER_READER_BATCH", default_value = "1024", value_parser = count_in(1..=1_000_000), allow_hyphen_values = true)]
@@ -67,7 +77,7 @@ pub struct Options {
     #[arg(long, env = "ECHO_SERVER_QUEUE_CAPACITY", value_parser = count_in(1..=100_000_000), allow_hyphen_values = true)]
     pub queue_capacity: Option<u64>,
     /// When the queue is full: `wait` stops the reader, `reject` answers "server too busy".
-    #[arg(long, env = "ECHO_SERVER_WHEN_FULL", default_value = "wait")]
+    #[arg(long, env = "ECHO_SERVER_WHEN_FULL", default_value = "wait", allow_hyphen_values = true)]
     pub when_full: WhenFull,
     /// Calls of one connection in the server at once; 1 is Kafka's muting.
     #[arg(long, alias = "max-in-flight", env = "ECHO_SERVER_CALLS_PER_CONNECTION", default_value = "1024", value_parser = count_in(1..=1_000_000), allow_hyphen_values = true)]
@@ -96,22 +106,28 @@ pub struct Options {
     #[arg(long, env = "ECHO_SERVER_BACKLOG", default_value = "1024", value_parser = count_in(1..=65_535), allow_hyphen_values = true)]
     pub backlog: u64,
     /// From accept to the first whole frame, or off.
-    #[arg(long, env = "ECHO_SERVER_HANDSHAKE_TIMEOUT", default_value = "10s", value_parser = quantity::optional_duration)]
+    #[arg(long, env = "ECHO_SERVER_HANDSHAKE_TIMEOUT", default_value = "10s", value_parser = quantity::optional_duration, allow_hyphen_values = true)]
     pub handshake_timeout: std::option::Option<Duration>,
     /// For a frame to become whole, or off.
-    #[arg(long, env = "ECHO_SERVER_FRAME_TIMEOUT", default_value = "60s", value_parser = quantity::optional_duration)]
+    #[arg(long, env = "ECHO_SERVER_FRAME_TIMEOUT", default_value = "60s", value_parser = quantity::optional_duration, allow_hyphen_values = true)]
     pub frame_timeout: std::option::Option<Duration>,
     /// Without a call, with nothing in flight and nothing owed, or off.
-    #[arg(long, env = "ECHO_SERVER_IDLE_TIMEOUT", default_value = "off", value_parser = quantity::optional_duration)]
+    #[arg(long, env = "ECHO_SERVER_IDLE_TIMEOUT", default_value = "off", value_parser = quantity::optional_duration, allow_hyphen_values = true)]
     pub idle_timeout: std::option::Option<Duration>,
     /// While the peer takes none of the bytes owed to it, or off.
-    #[arg(long, env = "ECHO_SERVER_WRITE_STALL_TIMEOUT", default_value = "60s", value_parser = quantity::optional_duration)]
+    #[arg(long, env = "ECHO_SERVER_WRITE_STALL_TIMEOUT", default_value = "60s", value_parser = quantity::optional_duration, allow_hyphen_values = true)]
     pub write_stall_timeout: std::option::Option<Duration>,
     /// From the signal to the end, whatever is still owed, or off.
-    #[arg(long, env = "ECHO_SERVER_DRAIN_TIMEOUT", default_value = "10s", value_parser = quantity::optional_duration)]
+    #[arg(long, env = "ECHO_SERVER_DRAIN_TIMEOUT", default_value = "10s", value_parser = quantity::optional_duration, allow_hyphen_values = true)]
     pub drain_timeout: std::option::Option<Duration>,
     /// Only these networks may connect, such as 10.0.0.0/8; repeatable [default: all].
-    #[arg(long, env = "ECHO_SERVER_ALLOW", value_name = "CIDR", value_delimiter = ',')]
+    #[arg(
+        long,
+        env = "ECHO_SERVER_ALLOW",
+        value_name = "CIDR",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     pub allow: Vec<ipnet::IpNet>,
     /// Kernel send buffer of each connection (SO_SNDBUF) [default: the kernel's].
     #[arg(long, env = "ECHO_SERVER_SEND_BUFFER", value_parser = size_in(1..=1 << 30), allow_hyphen_values = true)]
@@ -120,7 +136,7 @@ pub struct Options {
     #[arg(long, env = "ECHO_SERVER_RECEIVE_BUFFER", value_parser = size_in(1..=1 << 30), allow_hyphen_values = true)]
     pub receive_buffer: Option<u64>,
     /// Print a line of counters on stderr every so often, such as 1s [default: off].
-    #[arg(long, env = "ECHO_SERVER_STATS", value_name = "EVERY", value_parser = duration_in(STATS_EVERY_MIN..=STATS_EVERY_MAX))]
+    #[arg(long, env = "ECHO_SERVER_STATS", value_name = "EVERY", value_parser = duration_in(STATS_EVERY_MIN..=STATS_EVERY_MAX), allow_hyphen_values = true)]
     pub stats: Option<Duration>,
     /// Do not answer the client's stats calls.
     #[arg(long, env = "ECHO_SERVER_NO_REMOTE_STATS")]
