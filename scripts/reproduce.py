@@ -4,7 +4,8 @@
 Each round runs the server with 1 reader, with 1 reader once more (what two equal runs differ by is
 the noise of this host) and with 10 readers, each as a new process on a free port, in an order that
 rotates from round to round. The client is that of the ticket: 30 connections, 100 callers. Before
-that, a short run of each checks that client and server count the same calls.
+that, a short run of each checks that client and server count the same calls; after it, one run of
+each with emulated slow readers shows what a host with CPUs to spare would show.
 
 The table goes to standard output, progress to standard error; the client's JSON reports, the
 servers' logs and the table stay in target/reproduce/<date>. Ctrl-C ends the programs and prints
@@ -32,6 +33,9 @@ CALLS = 1_000_000
 GATE_CALLS = 100_003
 # The default count of calls is lowered on a host on which a run would take longer than this.
 RUN_SECONDS_MAX = 4.0
+# Emulated: a reader lets a call go every 200 us and uses no CPU for that. Counts of about 2 s.
+COST = "paced:200us"
+EMULATED = {1: 10_000, 10: 100_000}
 START_SECONDS = 10
 CLIENT_SECONDS = 600
 STOP_SECONDS = 15
@@ -131,12 +135,13 @@ class Bench:
     def __init__(self, children, programs, folder):
         self.children, self.programs, self.folder = children, programs, folder
 
-    def run(self, name, readers, calls):
+    def run(self, name, readers, calls, cost=None):
         """One server, one client. Returns the client's report; fails unless every call is counted
         by both and was answered rightly."""
         log = os.path.join(self.folder, f"{name}.server.log")
         command = [self.programs["echo-server"], "--listen", "127.0.0.1:0"]
         command += ["--readers", str(readers)]
+        command += ["--reader-cost", cost] if cost else []
         with open(log, "w") as stderr:
             server = self.children.start(command, stdout=subprocess.PIPE, stderr=stderr)
         try:
@@ -180,7 +185,8 @@ class Bench:
             self.children.end(client)
         self.children.check()
         if code != 0:
-            raise Failed(f"{name}: the client ended with {code}: {last_line(log)}; see {self.folder}")
+            why = last_line(log)
+            raise Failed(f"{name}: the client ended with {code}: {why}; see {self.folder}")
         with open(out) as report:
             return json.load(report)
 
@@ -222,8 +228,16 @@ def measure(bench, rounds, calls, results):
             name = f"round-{number + 1:02}-readers-{label.replace(' ', '-')}"
             report = bench.run(name, readers, calls)
             results[-1][label] = report
-            say(f"round {number + 1} of {rounds}: readers {label:<8}"
-                f"{report['calls_per_s']:>11,.0f} calls/s")
+            rate = f"{report['calls_per_s']:>11,.0f} calls/s"
+            say(f"round {number + 1} of {rounds}: readers {label:<8}{rate}")
+
+
+def emulate(bench, emulated):
+    """Fills `emulated`: a report by number of readers."""
+    for readers, calls in EMULATED.items():
+        report = bench.run(f"emulated-readers-{readers}", readers, calls, COST)
+        emulated[readers] = report
+        say(f"emulated: readers {readers:<8}{report['calls_per_s']:>11,.0f} calls/s")
 
 
 def say(text):
@@ -290,7 +304,7 @@ def calls_of_a_run(asked, rate):
 def main():
     asked = options()
     children = Children()
-    results, folder, code = [], None, 0
+    results, emulated, folder, code = [], {}, None, 0
     try:
         programs, target = build(children)
         folder = new_folder(target)
@@ -299,16 +313,17 @@ def main():
         fewer = "" if calls == (asked.calls or CALLS) else f" ({CALLS:,} would take long here)"
         say(f"{asked.rounds * len(ROWS)} runs of {calls:,} calls{fewer}; reports in {folder}")
         measure(bench, asked.rounds, calls, results)
+        emulate(bench, emulated)
     except (Failed, OSError) as why:
         say(f"reproduce: {why}")
         code = 1
     except Interrupted as why:
         code = 128 + why.args[0]
-        done = sum(len(reports) for reports in results)
+        done = sum(len(reports) for reports in [*results, emulated])
         say(f"reproduce: interrupted; {done} runs were finished")
     finished = [reports for reports in results if len(reports) == len(ROWS)]
     if finished:
-        text = reproduce_report.text(finished, " ".join(CLIENT))
+        text = reproduce_report.text(finished, emulated, COST, " ".join(CLIENT))
         print(text, flush=True)
         with open(os.path.join(folder, "summary.txt"), "w") as summary:
             summary.write(text + "\n")

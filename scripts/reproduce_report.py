@@ -14,8 +14,9 @@ CPUS_USED_UP = 0.85
 OTHERS_MAX = 0.05
 
 
-def text(rounds, client):
-    """The whole summary, at most 100 columns."""
+def text(rounds, emulated, cost, client):
+    """The whole summary, at most 100 columns. `emulated` are reports by number of readers, of
+    servers with this `cost`; it may be incomplete."""
     any_report = rounds[0][FIRST]
     calls = any_report["outcomes"]["started"]
     lines = [
@@ -28,6 +29,7 @@ def text(rounds, client):
         *reader_shares(rounds),
         "",
         *(line for paragraph in words(rounds) for line in wrapped(paragraph)),
+        *(line for paragraph in emulation(emulated, cost) for line in wrapped(paragraph)),
     ]
     return "\n".join(lines)
 
@@ -106,7 +108,10 @@ def result(rounds):
     ratio, low, high = median(times), min(noise + [1.0]), max(noise + [1.0])
     twins = f"one reader run again did {low:.2f} to {high:.2f} x its own"
     if low <= ratio <= high:
-        return f"Result: no difference. Ten readers did {ratio:.2f} x the calls/s of one; {twins}."
+        return (
+            f"Result: no difference beyond the noise. Ten readers did {ratio:.2f} x the calls/s of "
+            f"one; {twins}."
+        )
     how = "more" if ratio > 1 else "less"
     return f"Result: ten readers did {how}, {ratio:.2f} x the calls/s of one; {twins}."
 
@@ -173,6 +178,18 @@ def ticket(rounds, both):
         f"about {1e6 / reader:,.0f} calls/s, and to need a second one takes a host of more than "
         f"{both / reader:.0f} CPUs. That is an estimate from this run: what a reader costs depends "
         "on how often it sleeps and wakes."
+    )
+
+
+def emulation(emulated, cost):
+    if not {1, 10} <= emulated.keys():
+        return
+    one, ten = (calls_per_s(emulated[readers]) for readers in (1, 10))
+    yield (
+        f"Emulated, with --reader-cost {cost} (a reader lets one call go in that time and uses no "
+        "CPU for it, so that ten are no more work for the CPUs than one; 7 x slower than the "
+        f"ticket's): 1 reader {one:,.0f} calls/s, 10 readers {ten:,.0f}, x {ten / one:.2f}, one "
+        "run each. It shows the serial stage, not the speed of this host or of these programs."
     )
 
 
