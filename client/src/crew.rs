@@ -168,3 +168,33 @@ fn work(start: Start) -> io::Result<Option<WorkerResult>> {
     }
     Worker::new(&job, index, poll, phase.connected, &share.callers).run().map(Some)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crew_of(work: impl FnOnce() -> io::Result<Option<WorkerResult>> + Send + 'static) -> Crew {
+        let name = "worker-00".to_owned();
+        let thread = thread::Builder::new().name(name.clone()).spawn(work).unwrap();
+        Crew { workers: vec![Member { name, go: None, thread: Some(thread) }] }
+    }
+
+    #[test]
+    fn a_worker_that_does_not_finish_is_named() {
+        let died = crew_of(|| panic!("on purpose, for a test")).join(0).unwrap_err();
+        assert_eq!(died.to_string(), "thread worker-00 died");
+        let failed = crew_of(|| Err(io::ErrorKind::OutOfMemory.into())).join(0).unwrap_err();
+        assert_eq!(failed.to_string(), "thread worker-00 failed: out of memory");
+    }
+
+    #[test]
+    fn main_hears_of_a_worker_that_panics() {
+        let (events, heard) = mpsc::channel();
+        let crew = crew_of(move || {
+            let _notice = EndNotice { index: 7, events };
+            panic!("on purpose, for a test")
+        });
+        assert!(matches!(heard.recv(), Ok(RunEvent::Ended(7))));
+        drop(crew);
+    }
+}

@@ -1,5 +1,6 @@
 //! The options of echo-client. Their words are fixed; what they mean together is `plan.rs`.
 
+use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Parser, ValueEnum};
 use echo_common::quantity::{count_in, duration_in, size_in};
 use std::path::PathBuf;
@@ -12,8 +13,9 @@ use std::time::Duration;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "echo-client", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Options {
-    /// The server: HOST:PORT, [IPV6]:PORT, HOST, :PORT or PORT
+    /// The server's address.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9862")]
+    #[arg(help = "The server: HOST:PORT, [IPV6]:PORT, HOST, :PORT or PORT")]
     #[arg(env = "ECHO_CLIENT_SERVER", help_heading = LOAD)]
     pub server: String,
 
@@ -74,7 +76,7 @@ pub struct Options {
     pub verify: Verify,
 
     /// How long a call may take; then it has failed, its caller goes on, and a late reply is
-    /// counted apart
+    /// counted apart. Noticed at most an eighth of this time late
     #[arg(long, value_name = "TIME", default_value = "30s", allow_hyphen_values = true)]
     #[arg(value_parser = duration_in(MILLISECOND..=TIMEOUT_MAX))]
     #[arg(env = "ECHO_CLIENT_TIMEOUT", help_heading = LIMITS)]
@@ -88,11 +90,13 @@ pub struct Options {
 
     /// Go on after failures. This is the default; the word is freon's
     #[arg(short = 'f', long, action = ArgAction::SetTrue, conflicts_with = "fail_fast")]
+    #[arg(value_parser = BoolishValueParser::new())]
     #[arg(env = "ECHO_CLIENT_FAIL_AT_END", help_heading = LIMITS)]
     pub fail_at_end: bool,
 
     /// Start nothing more after the first failure
     #[arg(long, action = ArgAction::SetTrue)]
+    #[arg(value_parser = BoolishValueParser::new())]
     #[arg(env = "ECHO_CLIENT_FAIL_FAST", help_heading = LIMITS)]
     pub fail_fast: bool,
 

@@ -169,14 +169,15 @@ impl Stage<'_> {
             self.crew.go();
             self.wait(now_ns().saturating_add(warmup_ns), Until::SignalOrEnd)?;
         }
-        let before = self.reading();
+        let before = self.reading(options.server_stats == Switch::On);
         self.control.measure(options.duration.map(clock::ns), drain_ns);
         let start_ns = self.control.view().start_ns;
         self.timeline.begin(start_ns);
         self.progress.begin(start_ns);
         self.crew.go();
         self.wait(self.control.view().end_ns, Until::SignalOrEnd)?;
-        let after = self.reading();
+        // Without the first half the second is of no use.
+        let after = self.reading(before.server.is_some());
         self.wait(u64::MAX, Until::End)?;
         Ok((before, after))
     }
@@ -219,9 +220,8 @@ impl Stage<'_> {
         }
     }
 
-    fn reading(&self) -> Reading {
-        let wanted = self.plan.options.server_stats == Switch::On;
-        let server = if wanted { remote_stats::ask(&self.plan.addresses) } else { None };
+    fn reading(&self, of_server: bool) -> Reading {
+        let server = if of_server { remote_stats::ask(&self.plan.addresses) } else { None };
         Reading {
             now_ns: now_ns(),
             client_cpu_ns: cpu_time::process_cpu_ns(),

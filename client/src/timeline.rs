@@ -178,7 +178,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
+        #![proptest_config(ProptestConfig::with_cases(8))]
         #[test]
         fn intervals_add_up_to_the_totals_however_many_there_are(
             steps in prop::collection::vec((1u64..2_000_000_000, 0u64..1000), 1..9000),

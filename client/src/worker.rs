@@ -116,7 +116,8 @@ impl<'a> Worker<'a> {
                 self.event(event);
             }
             for index in std::mem::take(&mut self.unfinished) {
-                self.pass(index, false);
+                // Its edge has been used up: only an empty socket or the end is the end.
+                self.pass(index, true);
                 self.rotate();
             }
             self.now_ns = now_ns();

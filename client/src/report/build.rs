@@ -47,7 +47,8 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         calls_per_s,
     };
     let area: u128 = run.workers.iter().map(|w| w.result.flow.area_call_ns()).sum();
-    let little = little(area, window.seconds, calls_per_s, latency.map(|l| l.mean));
+    let elapsed_s = elapsed_s(&run, &window);
+    let little = little(area, elapsed_s, calls_per_s, latency.map(|l| l.mean));
     Report {
         schema_version: SCHEMA_VERSION,
         program: env!("CARGO_PKG_NAME"),
@@ -72,7 +73,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         warmup_failed: outcomes.warmup_failed,
         errors: errors(&run.ledger, &format_duration(plan.options.timeout)),
         notes: notes(&run.workers),
-        elapsed_s: elapsed_s(&run, &window),
+        elapsed_s,
         calls_per_s,
         window,
         rates: Rates {
@@ -110,7 +111,7 @@ fn window(plan: &Plan, run: &RunResult) -> Window {
         },
         _ => Window {
             ended_by: "count",
-            seconds: span_s(ledger.first_start_ns, ledger.last_ok_ns),
+            seconds: span_s(ledger.first_start_ns, ledger.last_ok_ns.or(ledger.last_end_ns)),
             ok_replies: ledger.outcomes.ok,
         },
     }

@@ -54,6 +54,13 @@ pub(crate) struct OptionValues {
     server_stats: Switch,
 }
 
+impl OptionValues {
+    /// The calls that were asked for.
+    pub(crate) fn calls(&self) -> Option<u64> {
+        self.calls
+    }
+}
+
 pub(crate) fn settings(plan: &Plan, open_files: u64) -> Settings {
     let options = &plan.options;
     Settings {

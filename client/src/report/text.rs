@@ -54,11 +54,14 @@ fn freon_block(page: &mut Page, report: &Report) {
     page.line(format!("Total execution time (sec): {}", report.elapsed_s.round()));
     page.line(format!("Failures: {}", report.outcomes.not_ok()));
     page.line(format!("Successful executions: {}", report.outcomes.ok));
-    if report.interrupted {
+    if let Some(expected) = report.options.calls().filter(|_| report.outcomes.not_ok() > 0) {
         page.line(format!(
-            "Interrupted by {}: what follows and precedes is the part that was done",
-            report.signal.unwrap_or("a signal")
+            "Expected {expected} executions, {} were successful",
+            report.outcomes.ok
         ));
+    }
+    if let Some(signal) = report.signal {
+        page.line(format!("Interrupted by {signal}: this is what was done until then"));
     }
 }
 
