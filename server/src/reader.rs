@@ -107,6 +107,8 @@ impl Reader {
             self.hand_over()?;
             self.check_deadlines();
             if self.state.stopping && self.state.connections.is_empty() {
+                let forgotten = self.cost.forget();
+                self.meters().out.undeliverable.add(forgotten);
                 return Ok(());
             }
         }
@@ -289,6 +291,8 @@ impl Reader {
 
     /// All calls of the pass leave in one operation.
     fn hand_over(&mut self) -> io::Result<()> {
+        let costs = self.cost.is_some();
+        let since_ns = if costs { clock::now_ns() } else { self.intake.now_ns };
         self.cost.pay(&mut self.intake.calls)?;
         if self.intake.calls.is_empty() {
             return Ok(());
@@ -296,16 +300,15 @@ impl Reader {
         let stamped = self.stamp();
         self.meters().passes.add(1);
         let mut calls = std::mem::take(&mut self.intake.calls);
-        let kept_ns = match &self.queue {
-            None => {
-                self.executor.serve(calls.drain(..), stamped, &self.intake.reader().out);
-                clock::elapsed_ns(self.intake.now_ns, clock::now_ns())
-            }
+        let mut kept_ns = 0;
+        match &self.queue {
+            None => self.executor.serve(calls.drain(..), stamped, &self.intake.reader().out),
             Some(queue) => {
                 let put = queue.put(self.intake.number(), &mut calls);
                 if let Some(blocked_ns) = put.blocked_ns {
                     self.intake.limited().queue_full_waits.add(1);
                     self.meters().blocked_ns.add(blocked_ns);
+                    kept_ns = blocked_ns;
                 }
                 for run in calls.drain(..) {
                     self.intake.limited().calls_rejected.add(u64::from(run.count));
@@ -314,10 +317,12 @@ impl Reader {
                 if !put.woke {
                     yield_now();
                 }
-                put.blocked_ns.unwrap_or(0)
             }
-        };
+        }
         self.intake.calls = calls;
+        if costs || self.queue.is_none() {
+            kept_ns = clock::elapsed_ns(since_ns, clock::now_ns());
+        }
         if kept_ns >= EXCUSED_FROM_NS {
             for (_, entry) in &mut self.state.connections {
                 entry.connection.excuse(kept_ns);

@@ -49,6 +49,17 @@ impl ReaderCost {
         !matches!(self, ReaderCost::None)
     }
 
+    /// Forgets calls that are still held; returns how many. For the end, when every connection has
+    /// ended before them.
+    pub(crate) fn forget(&mut self) -> u64 {
+        match self {
+            ReaderCost::None | ReaderCost::Spin(_) => 0,
+            ReaderCost::Paced(pacer) => {
+                pacer.held.drain(..).map(|(_, run)| u64::from(run.count)).sum()
+            }
+        }
+    }
+
     /// Pays for everything in `calls`: what may go on is left there.
     pub(crate) fn pay(&mut self, calls: &mut VecDeque<Calls>) -> io::Result<()> {
         match self {
