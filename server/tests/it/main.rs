@@ -7,3 +7,4 @@ mod life;
 mod options;
 mod queue_and_flow;
 mod slow_peers;
+mod stages;

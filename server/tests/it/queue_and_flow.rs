@@ -82,7 +82,7 @@ fn calls_of_one_connection_are_bounded_by_their_bytes_too() {
 fn q01_a41_one_busy_connection_does_not_starve_the_others_on_its_reader() {
     for handlers in ["2", "0"] {
         let server = Server::start(&[("--readers", "1"), ("--handlers", handlers)]);
-        let mut busy = Peer::open(server.address);
+        let busy = Peer::open(server.address);
         let mut sender = busy.share();
         let flood = call_frame(1, &payload(1, 200)).repeat(2000);
         // Both end when the connection is shut below.

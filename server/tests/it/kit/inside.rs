@@ -4,6 +4,7 @@ use super::PATIENCE;
 use bytes::Bytes;
 use echo_common::wire::native::Status;
 use echo_server::call_queue::WhenFull;
+use echo_server::cost::StageCosts;
 use echo_server::limits::Limits;
 use echo_server::listener::{Assign, SocketBuffers};
 use echo_server::server::{Config, Server, ServerError, Stopper};
@@ -160,6 +161,7 @@ pub(crate) fn config(service: Arc<dyn Service>) -> Config {
         buffers: SocketBuffers::default(),
         remote_stats: true,
         service,
+        costs: StageCosts::default(),
     }
 }
 

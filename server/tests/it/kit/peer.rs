@@ -39,6 +39,7 @@ pub(crate) fn payload(id: u64, length: usize) -> Vec<u8> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) kind: Kind,
+    pub(crate) flags: u8,
     pub(crate) status: u16,
     pub(crate) id: u64,
     pub(crate) payload: Vec<u8>,
@@ -137,7 +138,8 @@ impl Peer {
         if !self.fill(&mut payload) {
             return None;
         }
-        Some(Frame { kind: header.kind, status: header.status, id: header.id, payload })
+        let Header { kind, flags, status, id, .. } = header;
+        Some(Frame { kind, flags, status, id, payload })
     }
 
     #[track_caller]
