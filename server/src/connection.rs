@@ -277,6 +277,7 @@ impl Connection {
         let outbox = Arc::clone(&self.outbox);
         let read_ns = intake.now_ns;
         let (count, weight) = (parsed.count, parsed.weight);
+        intake.pass_bytes += frames.len();
         intake.reader().calls.add(u64::from(count - parsed.stats));
         intake.reader().stats_calls.add(u64::from(parsed.stats));
         let stamps = parsed.wants_stages.then(|| {

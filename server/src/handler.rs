@@ -87,6 +87,9 @@ impl Executor {
             return;
         }
         let mut replies = self.responder.scratch();
+        if calls.frames.len() < LARGE_BODY {
+            replies.reserve(calls.frames.len());
+        }
         let mut at = 0;
         while at < calls.frames.len() {
             let served = catch_unwind(AssertUnwindSafe(|| {

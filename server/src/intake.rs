@@ -28,6 +28,8 @@ pub(crate) struct Intake {
     pub(crate) calls: VecDeque<Calls>,
     /// When this pass began.
     pub(crate) now_ns: u64,
+    /// Bytes of the calls of this pass.
+    pub(crate) pass_bytes: usize,
     /// Some call of this pass asks for its stages.
     pub(crate) stamped: bool,
     pub(crate) limits: ReadLimits,
@@ -42,6 +44,7 @@ impl Intake {
             arena: BytesMut::new(),
             calls: VecDeque::new(),
             now_ns: 0,
+            pass_bytes: 0,
             stamped: false,
             limits,
             meters,

@@ -85,10 +85,23 @@ impl Owed {
         self.segments.iter().map(|segment| segment.replies).sum()
     }
 
+    /// Makes room for replies of about `bytes` bytes in all, so that the buffer grows once.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        self.gather(0).reserve(bytes);
+    }
+
     /// Adds one reply, copying both parts.
     #[inline]
     pub(crate) fn push_small(&mut self, header: &[u8], body: &[u8]) {
-        let buffer = self.gather(1);
+        let buffer = match self.segments.back_mut() {
+            Some(Segment { bytes: Piece::Gathered(bytes), replies })
+                if bytes.len() < GATHER_MAX =>
+            {
+                *replies += 1;
+                bytes
+            }
+            _ => self.gather(1),
+        };
         buffer.extend_from_slice(header);
         buffer.extend_from_slice(body);
         self.bytes += header.len() + body.len();
@@ -124,6 +137,9 @@ impl Owed {
     /// Moves everything in `later` behind what is here.
     pub(crate) fn append(&mut self, later: &mut Owed) {
         debug_assert_eq!(later.front_written, 0, "only unwritten replies are appended");
+        if self.join(later) {
+            return;
+        }
         let behind = self.segments.len();
         self.unwritten.extend(later.unwritten.drain(..).map(|mut block| {
             block.segment += behind;
@@ -136,6 +152,33 @@ impl Owed {
     /// Whether it has a buffer that is worth keeping.
     pub(crate) fn has_spare(&self) -> bool {
         self.spare.capacity() > 0
+    }
+
+    /// Copies `later` into the last buffer, if both are small pieces that fit: one piece is written
+    /// faster than two. Returns whether that was so.
+    fn join(&mut self, later: &mut Owed) -> bool {
+        let last = self.segments.len().saturating_sub(1);
+        let (
+            Some(Segment { bytes: Piece::Gathered(bytes), replies }),
+            [Segment { bytes: Piece::Gathered(more), replies: more_replies }],
+        ) = (self.segments.back_mut(), later.segments.make_contiguous())
+        else {
+            return false;
+        };
+        if bytes.len() + more.len() > GATHER_MAX {
+            return false;
+        }
+        let behind = bytes.len();
+        bytes.extend_from_slice(more);
+        *replies += *more_replies;
+        self.bytes += more.len();
+        self.unwritten.extend(later.unwritten.drain(..).map(|block| Unwritten {
+            segment: last,
+            at: behind + block.at,
+            served_ns: block.served_ns,
+        }));
+        later.clear();
+        true
     }
 
     /// Forgets everything; keeps buffers.

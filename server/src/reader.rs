@@ -29,6 +29,8 @@ pub(crate) const MAILBOX: Token = Token(usize::MAX);
 /// The token of the timer of a paced cost.
 pub(crate) const PACER: Token = Token(usize::MAX - 1);
 const SLOT_BITS: u32 = 32;
+/// A pass is handed over in parts of about this many bytes, a part of a core's second-level cache.
+const PASS_BYTES: usize = 256 << 10;
 const EVENTS_PER_POLL: usize = 1024;
 /// A reader that was kept from reading this long holds it against no peer: what the peer has sent
 /// meanwhile lies in the kernel, or could not even be sent.
@@ -239,12 +241,18 @@ impl Reader {
             entry.connection.listed = false;
             let turn = entry.connection.turn(&mut self.intake);
             self.after_turn(slot, turn);
-            if self.cost.is_some() {
-                // Each connection's calls go on when they are paid for, not with the whole pass.
+            if self.hands_over_early() {
                 self.hand_over()?;
             }
         }
         Ok(())
+    }
+
+    /// Whether the calls read so far go on before the pass is complete: to be served while they are
+    /// in the cache, where this thread does that or where they are many bytes; or because each is
+    /// paid for by itself.
+    fn hands_over_early(&self) -> bool {
+        self.queue.is_none() || self.intake.pass_bytes >= PASS_BYTES || self.cost.is_some()
     }
 
     fn after_turn(&mut self, slot: usize, turn: Turn) {
@@ -297,6 +305,7 @@ impl Reader {
         if self.intake.calls.is_empty() {
             return Ok(());
         }
+        self.intake.pass_bytes = 0;
         let stamped = self.stamp();
         self.meters().passes.add(1);
         let mut calls = std::mem::take(&mut self.intake.calls);
