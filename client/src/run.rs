@@ -36,6 +36,8 @@ pub(crate) struct RunResult {
     /// The measured window; `end_ns` is where it was cut off by the clock or a signal.
     pub(crate) start_ns: u64,
     pub(crate) end_ns: Option<u64>,
+    /// When the last worker ended.
+    pub(crate) ended_ns: u64,
     /// At the begin and the end of the measured phase.
     pub(crate) before: Reading,
     pub(crate) after: Reading,
@@ -239,13 +241,16 @@ impl Stage<'_> {
         }
         let totals = self.control.progress();
         let view = self.control.view();
-        self.timeline.close(now_ns(), totals);
+        let ended_ns =
+            self.results.iter().map(|w| w.result.ended_ns).max().unwrap_or(view.start_ns);
+        self.timeline.close(ended_ns, totals);
         RunResult {
             ledger,
             workers: self.results,
             connect_latency,
             start_ns: view.start_ns,
             end_ns: (view.end_ns != u64::MAX).then_some(view.end_ns),
+            ended_ns,
             before,
             after,
             timeline: self.timeline,

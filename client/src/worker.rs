@@ -35,6 +35,8 @@ pub(crate) struct WorkerResult {
     pub(crate) ledger: Ledger,
     pub(crate) flow: Flow,
     pub(crate) load: Option<Load>,
+    /// When it had nothing left to do.
+    pub(crate) ended_ns: u64,
     /// What lost connections had to say.
     pub(crate) notes: Vec<String>,
 }
@@ -130,7 +132,13 @@ impl<'a> Worker<'a> {
         self.publish();
         let outcomes = &self.desk.ledger.outcomes;
         assert_eq!(outcomes.started, outcomes.ended(), "every call has one outcome: {outcomes:?}");
-        Ok(WorkerResult { ledger: self.desk.ledger, flow: self.flow, load, notes: self.notes })
+        Ok(WorkerResult {
+            ledger: self.desk.ledger,
+            flow: self.flow,
+            load,
+            ended_ns: self.now_ns,
+            notes: self.notes,
+        })
     }
 
     fn event(&mut self, event: &Event) {

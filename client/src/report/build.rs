@@ -5,7 +5,7 @@ use super::server::ServerFigures;
 use super::settings::{option_values, settings};
 use super::verdict::{Evidence, verdict};
 use super::{
-    CpuPerCall, HostFigures, Little, OutcomeCounts, Rates, Report, SCHEMA_VERSION, Window,
+    CpuPerCall, EndedBy, HostFigures, Little, OutcomeCounts, Rates, Report, SCHEMA_VERSION, Window,
     WorkerFigures, date, ratio,
 };
 use crate::plan::Plan;
@@ -34,21 +34,24 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     };
     let workers: Vec<WorkerFigures> = run.workers.iter().map(worker_figures).collect();
     let host = host_figures(plan, &run, cpu);
+    let busiest_reader = server.as_ref().and_then(ServerFigures::busiest_reader);
     let evidence = Evidence {
         window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
         client_busy_share: most(workers.iter().map(|worker| worker.busy_share)),
         client_cpu_share: most(workers.iter().map(|worker| worker.cpu_share)),
         client_confined: is_confined(plan, &host.host),
-        reader_busy_share: server.as_ref().and_then(|s| Some(s.busiest_reader()?.1)),
-        handler_busy_share: server.as_ref().and_then(ServerFigures::handlers_busy),
+        reader_busy_share: busiest_reader.and_then(|reader| reader.busy_share),
+        reader_cpu_share: busiest_reader.and_then(|reader| reader.cpu_share),
+        handler_busy_share: server.as_ref().and_then(|s| s.handlers_mean(|h| h.busy_share)),
+        handler_cpu_share: server.as_ref().and_then(|s| s.handlers_mean(|h| h.cpu_share)),
         host_busy_share: host.load.as_ref().and_then(|load| load.busy_share),
+        others_cpu_share: host.others_share(),
         steal_share: host.load.as_ref().and_then(|load| load.steal_share),
         cpu_ceiling_calls_per_s: host.cpu_ceiling_calls_per_s,
         calls_per_s,
     };
     let area: u128 = run.workers.iter().map(|w| w.result.flow.area_call_ns()).sum();
-    let elapsed_s = elapsed_s(&run, &window);
-    let little = little(area, elapsed_s, calls_per_s, latency.map(|l| l.mean));
+    let little = little(area, window.elapsed_s, calls_per_s, latency.map(|l| l.mean));
     Report {
         schema_version: SCHEMA_VERSION,
         program: env!("CARGO_PKG_NAME"),
@@ -73,7 +76,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         warmup_failed: outcomes.warmup_failed,
         errors: errors(&run.ledger, &format_duration(plan.options.timeout)),
         notes: notes(&run.workers),
-        elapsed_s,
+        elapsed_s: window.elapsed_s,
         calls_per_s,
         window,
         rates: Rates {
@@ -103,26 +106,30 @@ fn window(plan: &Plan, run: &RunResult) -> Window {
     let ledger = &run.ledger;
     let count_reached = plan.calls == Some(ledger.outcomes.started)
         && ledger.last_end_ns <= run.end_ns.or(ledger.last_end_ns);
-    match run.end_ns {
-        Some(end) if plan.options.duration.is_some() && !count_reached => Window {
-            ended_by: "duration",
-            seconds: end.saturating_sub(run.start_ns) as f64 / 1e9,
-            ok_replies: run.workers.iter().map(|w| w.result.flow.ok_in_window()).sum(),
-        },
-        _ => Window {
-            ended_by: "count",
+    let timed = run.end_ns.filter(|_| plan.options.duration.is_some() && !count_reached);
+    let whole = match timed {
+        // A run that has lost all its connections ends before its time.
+        Some(end) => run.ended_ns >= end,
+        None => count_reached,
+    };
+    let ended_by = match run.interrupted {
+        Some(_) => EndedBy::Signal,
+        None if plan.options.fail_fast && !ledger.outcomes.all_well() => EndedBy::Failure,
+        None if !whole => EndedBy::ConnectionsLost,
+        None if timed.is_some() => EndedBy::Duration,
+        None => EndedBy::Count,
+    };
+    let Some(end) = timed else {
+        return Window {
+            ended_by,
             seconds: span_s(ledger.first_start_ns, ledger.last_ok_ns.or(ledger.last_end_ns)),
+            elapsed_s: span_s(ledger.first_start_ns, ledger.last_end_ns),
             ok_replies: ledger.outcomes.ok,
-        },
-    }
-}
-
-/// From the first call to the end of the last one, or the length of a timed window.
-fn elapsed_s(run: &RunResult, window: &Window) -> f64 {
-    match window.ended_by {
-        "duration" => window.seconds,
-        _ => span_s(run.ledger.first_start_ns, run.ledger.last_end_ns),
-    }
+        };
+    };
+    let seconds = end.min(run.ended_ns).saturating_sub(run.start_ns) as f64 / 1e9;
+    let ok_replies = run.workers.iter().map(|w| w.result.flow.ok_in_window()).sum();
+    Window { ended_by, seconds, elapsed_s: seconds, ok_replies }
 }
 
 fn span_s(from_ns: Option<u64>, to_ns: Option<u64>) -> f64 {

@@ -88,12 +88,27 @@ impl OutcomeCounts {
 /// What `calls_per_s` is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Window {
-    /// Whether the clock or the count of calls ended the run.
-    pub(crate) ended_by: &'static str,
+    pub(crate) ended_by: EndedBy,
     pub(crate) seconds: f64,
+    /// With the wait for the last calls, in a run that the count ends.
+    #[serde(skip)]
+    pub(crate) elapsed_s: f64,
     /// Right replies that arrived in it. In a run that the clock ends, those to calls of the
     /// warm-up are in, and those that came after the end are not.
     pub(crate) ok_replies: u64,
+}
+
+/// What ended the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum EndedBy {
+    Count,
+    Duration,
+    Signal,
+    /// The first failure, under --fail-fast.
+    Failure,
+    /// No connection was left.
+    ConnectionsLost,
 }
 
 /// Calls per second over the last minutes; none if the run was shorter.

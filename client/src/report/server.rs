@@ -95,16 +95,14 @@ impl ServerFigures {
     }
 
     /// The busiest reader.
-    pub(crate) fn busiest_reader(&self) -> Option<(&str, f64)> {
-        self.readers
-            .iter()
-            .filter_map(|reader| Some((reader.name.as_str(), reader.busy_share?)))
-            .max_by(|a, b| a.1.total_cmp(&b.1))
+    pub(crate) fn busiest_reader(&self) -> Option<&ThreadFigures> {
+        let busy = |thread: &ThreadFigures| thread.busy_share.unwrap_or(0.0);
+        self.readers.iter().max_by(|a, b| busy(a).total_cmp(&busy(b)))
     }
 
-    /// How busy the handlers were on average: they share one queue.
-    pub(crate) fn handlers_busy(&self) -> Option<f64> {
-        let shares: Vec<f64> = self.handlers.iter().filter_map(|h| h.busy_share).collect();
+    /// A share of the handlers on average: they take from one queue.
+    pub(crate) fn handlers_mean(&self, share: fn(&ThreadFigures) -> Option<f64>) -> Option<f64> {
+        let shares: Vec<f64> = self.handlers.iter().filter_map(share).collect();
         ratio(shares.iter().sum(), shares.len() as f64)
     }
 }
@@ -193,10 +191,10 @@ mod tests {
         assert_eq!((figures.window_s, figures.calls), (1.0, 100_000));
         assert_eq!(figures.cpu_us_per_call, Some(3.0));
         assert_eq!(figures.wakeups_per_call, Some(0.5));
-        assert_eq!(figures.busiest_reader(), Some(("reader-00", 0.75)));
+        assert_eq!(figures.busiest_reader().unwrap().busy_share, Some(0.75));
         assert_eq!(figures.readers[0].cpu_share, Some(0.25));
         assert_eq!(figures.readers[0].calls_per_wakeup, Some(2.0));
-        assert_eq!(figures.handlers_busy(), None);
+        assert_eq!(figures.handlers_mean(|handler| handler.busy_share), None);
         assert_eq!(figures.limits, BTreeMap::from([("rejected".to_owned(), 7)]));
     }
 

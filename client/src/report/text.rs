@@ -233,7 +233,10 @@ fn server(page: &mut Page, server: &ServerFigures) {
         page.line("");
         page.field(
             "handlers",
-            format!("{} of their time busy on average", share(server.handlers_busy())),
+            format!(
+                "{} of their time busy on average",
+                share(server.handlers_mean(|handler| handler.busy_share))
+            ),
         );
     }
     if let Some(queue) = &server.queue {

@@ -6,8 +6,12 @@ use serde::Serialize;
 const SATURATED: f64 = 0.90;
 /// A host whose CPUs work this share of the time has none left for another thread.
 const HOST_FULL: f64 = 0.95;
+/// Other processes are named from this share of all CPU time on.
+const OTHERS_MIN: f64 = 0.05;
 /// Time taken by the hypervisor from which on figures say more about the neighbours.
 const STEAL_MAX: f64 = 0.05;
+/// The part of its busy time that a thread must have been on a CPU to be a limit by itself.
+const ON_CPU_MIN: f64 = 0.7;
 /// Below this the counters of the kernel are too coarse.
 const WINDOW_MIN_S: f64 = 0.1;
 
@@ -22,9 +26,13 @@ pub(crate) struct Evidence {
     pub(crate) client_confined: bool,
     /// The busiest reader.
     pub(crate) reader_busy_share: Option<f64>,
-    /// The mean of the handlers.
+    pub(crate) reader_cpu_share: Option<f64>,
+    /// The mean of the handlers, which share one queue.
     pub(crate) handler_busy_share: Option<f64>,
+    pub(crate) handler_cpu_share: Option<f64>,
     pub(crate) host_busy_share: Option<f64>,
+    /// What neither of the two programs used, if both run here.
+    pub(crate) others_cpu_share: Option<f64>,
     pub(crate) steal_share: Option<f64>,
     /// What all CPUs of the host could do at the present CPU time per call of both sides; only
     /// known if both run here.
@@ -98,20 +106,14 @@ fn judge(e: &Evidence) -> (Bound, String) {
         return (Bound::Client, text);
     }
     if let Some(busy) = at_least(e.host_busy_share, HOST_FULL) {
-        let text = format!("all CPUs together worked {} of the time", percent(busy));
+        let mut text = format!("all CPUs together worked {} of the time", percent(busy));
+        if let Some(others) = at_least(e.others_cpu_share, OTHERS_MIN) {
+            text.push_str(&format!(", {} for other processes", percent(others)));
+        }
         return (Bound::Host, text);
     }
-    let candidates = [
-        (Bound::Client, client, "the busiest worker of the client"),
-        (Bound::ServerReader, at_least(e.reader_busy_share, SATURATED), "the busiest reader"),
-        (Bound::ServerHandler, at_least(e.handler_busy_share, SATURATED), "the average handler"),
-    ];
-    let busiest = candidates
-        .into_iter()
-        .filter_map(|(bound, busy, who)| Some((bound, busy?, who)))
-        .max_by(|a, b| a.1.total_cmp(&b.1));
-    if let Some((bound, busy, who)) = busiest {
-        return (bound, format!("{who} was busy {} of the time", percent(busy)));
+    if let Some(found) = saturated_thread(e) {
+        return found;
     }
     if let (Some(ceiling), Some(rate)) = (e.cpu_ceiling_calls_per_s, e.calls_per_s)
         && rate >= ceiling * SATURATED
@@ -136,6 +138,27 @@ fn judge(e: &Evidence) -> (Bound, String) {
     (Bound::Unsaturated, text)
 }
 
+/// The busiest of the threads that have nothing left to give. One that spends much of its time
+/// waiting for a CPU is not what is scarce: CPUs are.
+fn saturated_thread(e: &Evidence) -> Option<(Bound, String)> {
+    let threads = [
+        (Bound::Client, e.client_busy_share, e.client_cpu_share, "the busiest worker"),
+        (Bound::ServerReader, e.reader_busy_share, e.reader_cpu_share, "the busiest reader"),
+        (Bound::ServerHandler, e.handler_busy_share, e.handler_cpu_share, "the average handler"),
+    ];
+    let (bound, busy, on_cpu, who) = threads
+        .into_iter()
+        .filter_map(|(bound, busy, on_cpu, who)| Some((bound, busy?, on_cpu?, who)))
+        .filter(|(_, busy, ..)| *busy >= SATURATED)
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (busy_text, cpu_text) = (percent(busy), percent(on_cpu));
+    if on_cpu < busy * ON_CPU_MIN {
+        let text = format!("{who} was busy {busy_text} of the time, but on a CPU only {cpu_text}");
+        return Some((Bound::Host, text));
+    }
+    Some((bound, format!("{who} was busy {busy_text} of the time, on a CPU {cpu_text}")))
+}
+
 /// A share for people.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
@@ -151,7 +174,9 @@ mod tests {
             client_busy_share: Some(client),
             client_cpu_share: Some(client),
             reader_busy_share: Some(reader),
+            reader_cpu_share: Some(reader),
             handler_busy_share: Some(handler),
+            handler_cpu_share: Some(handler),
             host_busy_share: Some(host),
             steal_share: Some(0.0),
             ..Evidence::default()
@@ -178,6 +203,8 @@ mod tests {
         check(full.clone(), Bound::Host);
         check(Evidence { client_confined: true, ..full }, Bound::Client);
         check(Evidence { steal_share: Some(0.2), ..evidence(0.2, 0.2, 0.2, 0.5) }, Bound::Host);
+        let starved = Evidence { reader_cpu_share: Some(0.4), ..evidence(0.5, 0.95, 0.2, 0.9) };
+        check(starved, Bound::Host);
         let at_ceiling = Evidence {
             cpu_ceiling_calls_per_s: Some(100_000.0),
             calls_per_s: Some(95_000.0),
@@ -191,7 +218,8 @@ mod tests {
         check(Evidence::default(), Bound::Unknown);
         check(Evidence { window_s: 5.0, ..Evidence::default() }, Bound::Unknown);
         let mute = Evidence { reader_busy_share: None, ..evidence(0.5, 0.0, 0.0, 0.5) };
-        check(mute.clone(), Bound::Unknown);
-        check(Evidence { client_busy_share: Some(0.95), ..mute }, Bound::Client);
+        check(mute, Bound::Unknown);
+        let busy = Evidence { reader_busy_share: None, ..evidence(0.95, 0.0, 0.0, 0.5) };
+        check(busy, Bound::Client);
     }
 }

@@ -1,6 +1,6 @@
 //! How a run ends: by count, by the clock, by a signal, by the loss of the server.
 
-use crate::kit::{Client, Door, Peer, Talk, outcome, run, with_peer};
+use crate::kit::{Client, Peer, Talk, outcome, run, with_peer};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver};
@@ -121,6 +121,7 @@ fn check_interrupt(signal: &str, code: i32) {
     let json = ended.json();
     assert_eq!(json["interrupted"], true);
     assert_eq!(json["signal"], format!("SIG{signal}"));
+    assert_eq!(json["window"]["ended_by"], "signal");
     assert!(outcome(&json, "ok") >= 47);
     assert!(json["elapsed_s"].as_f64().unwrap() < 60.0);
     assert_eq!(outcome(&json, "abandoned"), 0, "a healthy server's answers are waited for");
@@ -178,24 +179,22 @@ fn a_second_signal_leaves_at_once() {
 
 #[test]
 fn a_server_that_dies_in_the_run_leaves_a_report_and_exit_code_1() {
-    let door = Door::default();
-    let gate = door.clone();
-    let peer = Peer::start(move |mut talk: Talk| {
+    let peer = Peer::start(|mut talk: Talk| {
         for _ in 0..20 {
             let Some(call) = talk.next() else { return };
             let _ = talk.answer(&call);
         }
-        gate.pass();
         talk.reset();
     });
-    let client = Client::start(&with_peer(&peer, "-n 5m --clients 5 --in-flight 3"));
-    door.open();
-    let ended = client.end();
-    assert_eq!(ended.code, Some(1), "{ended:?}");
-    let json = ended.json();
-    assert_eq!(json["connections_lost"], 5);
-    assert_eq!(outcome(&json, "ok") + outcome(&json, "connection_lost"), outcome(&json, "started"));
-    assert_eq!(json["window"]["ended_by"], "count", "its time is that of what was answered");
+    for end in ["-n 5m", "--duration 50s", "-n 5m --duration 50s"] {
+        let ended = run(&peer, &format!("{end} --clients 5 --in-flight 3"));
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        let json = ended.json();
+        assert_eq!(json["connections_lost"], 5);
+        assert_eq!(json["window"]["ended_by"], "connections_lost");
+        let elapsed = json["elapsed_s"].as_f64().unwrap();
+        assert!(elapsed < 50.0, "the time that was not used is no part of the run: {elapsed}");
+    }
 }
 
 #[test]

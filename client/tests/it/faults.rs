@@ -276,6 +276,7 @@ fn the_first_failure_ends_the_run_if_that_is_wanted() {
     let json = failed(behaviour, "-n 1000000 --clients 1 --fail-fast");
     assert_eq!(outcome(&json, "started"), 6);
     assert_eq!(outcome(&json, "error_reply"), 1);
+    assert_eq!(json["window"]["ended_by"], "failure");
     let json = failed(behaviour, "-n 20 --clients 1 --fail-at-end");
     assert_eq!(outcome(&json, "ok"), 19);
 }

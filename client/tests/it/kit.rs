@@ -5,9 +5,9 @@ use socket2::SockRef;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -271,22 +271,4 @@ pub(crate) fn frame(kind: u8, status: u16, id: u64, payload: &[u8]) -> Vec<u8> {
     bytes.extend_from_slice(&id.to_be_bytes());
     bytes.extend_from_slice(payload);
     bytes
-}
-
-/// A door that threads wait at until a test opens it.
-#[derive(Clone, Default)]
-pub(crate) struct Door(Arc<(Mutex<bool>, Condvar)>);
-
-impl Door {
-    pub(crate) fn open(&self) {
-        *self.0.0.lock().unwrap() = true;
-        self.0.1.notify_all();
-    }
-
-    /// Waits until it is open, or until everything hangs.
-    pub(crate) fn pass(&self) {
-        let guard = self.0.0.lock().unwrap();
-        let (_guard, result) = self.0.1.wait_timeout_while(guard, HANG, |open| !*open).unwrap();
-        assert!(!result.timed_out(), "nobody opened the door");
-    }
 }
