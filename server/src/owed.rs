@@ -126,10 +126,13 @@ impl Owed {
         let pattern = if pattern.is_empty() { &[0; 64][..] } else { pattern };
         let buffer = self.gather(1);
         buffer.extend_from_slice(header);
-        let end = buffer.len() + length;
-        while buffer.len() < end {
-            let piece = pattern.len().min(end - buffer.len());
-            buffer.extend_from_slice(&pattern[..piece]);
+        let start = buffer.len();
+        buffer.reserve(length);
+        buffer.extend_from_slice(&pattern[..pattern.len().min(length)]);
+        // What is there already is whole patterns, and doubles: one byte can be asked to be many.
+        while buffer.len() < start + length {
+            let piece = (buffer.len() - start).min(start + length - buffer.len());
+            buffer.extend_from_within(start..start + piece);
         }
         self.bytes += header.len() + length;
     }
