@@ -240,8 +240,9 @@ fn a61_each_thread_runs_where_the_start_says() {
     let ask = |pin: &str| {
         let changes = [("--readers", "3"), ("--handlers", "3"), ("--pin", pin)];
         let server = Server::start(&changes);
-        let placement = server.proc().placement();
+        // An answer shows that every thread on its way has got its name.
         let stats = server.stats();
+        let placement = server.proc().placement();
         server.stop();
         (placement, stats)
     };

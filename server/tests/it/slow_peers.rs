@@ -22,7 +22,7 @@ fn with<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
 
 #[test]
 fn s01_silent_connections_end_by_the_handshake_limit() {
-    let server = Server::start(&with(&[("--handshake-timeout", "400ms")]));
+    let server = Server::start(&with(&[("--handshake-timeout", "1s")]));
     let canary = Canary::start(server.address);
     let (mut peers, connecting) = timed(|| {
         let silent = (0..100).map(|_| Peer::silent(server.address));
@@ -31,7 +31,7 @@ fn s01_silent_connections_end_by_the_handshake_limit() {
     });
     let (_, ending) = timed(|| peers.iter_mut().for_each(Peer::expect_end));
     // Never early: the last one connected had its whole time.
-    assert!(connecting + ending >= ms(400), "{connecting:?} and {ending:?}");
+    assert!(connecting + ending >= ms(1000), "{connecting:?} and {ending:?}");
     canary.stop_well();
     server.await_rest();
     server.stop().check(&[("handshake_timeouts", 200), ("frame_timeouts", 0)]);
@@ -87,8 +87,8 @@ fn no_limit_runs_against_a_peer_whose_bytes_the_server_does_not_read() {
     let tricky = Tricky::new();
     let mut config = config(tricky.clone());
     config.limits.calls_per_connection = 1;
-    config.limits.frame_timeout = Some(ms(200));
-    config.limits.idle_timeout = Some(ms(200));
+    config.limits.frame_timeout = Some(ms(700));
+    config.limits.idle_timeout = Some(ms(700));
     let server = Inside::start(config);
     for size in [100, 300_000] {
         tricky.close_gate();
@@ -98,7 +98,7 @@ fn no_limit_runs_against_a_peer_whose_bytes_the_server_does_not_read() {
         tricky.await_held(1);
         let mut sender = peer.share();
         let sending = thread::spawn(move || sender.send(&next[50..]));
-        pass(ms(600));
+        pass(ms(1400));
         tricky.open_gate();
         peer.expect_echo(1, b"hold");
         peer.expect_echo(2, &payload(2, size));
@@ -116,9 +116,9 @@ fn no_limit_runs_against_a_peer_while_its_reader_waits_for_the_queue() {
     let mut config = config(tricky.clone());
     (config.readers, config.handlers) = (1, 1);
     config.limits.queue_capacity = 1;
-    config.limits.frame_timeout = Some(ms(300));
-    config.limits.idle_timeout = Some(ms(300));
-    config.limits.handshake_timeout = Some(ms(300));
+    config.limits.frame_timeout = Some(ms(800));
+    config.limits.idle_timeout = Some(ms(800));
+    config.limits.handshake_timeout = Some(ms(800));
     let server = Inside::start(config);
     let mut large = Peer::open(server.address);
     large.echo(1, 10);
@@ -138,7 +138,7 @@ fn no_limit_runs_against_a_peer_while_its_reader_waits_for_the_queue() {
     let sending = thread::spawn(move || sender.send(&frame[HEADER_LEN + 40_000..]));
     idle.send(&call_frame(2, b"in time"));
     fresh.send(&[PREAMBLE.to_vec(), call_frame(1, b"in time")].concat());
-    pass(ms(900));
+    pass(ms(1600));
     tricky.open_gate();
     idle.expect_echo(2, b"in time");
     fresh.expect_echo(1, b"in time");
@@ -160,7 +160,7 @@ fn s04_s07_a_peer_that_never_reads_is_bounded_and_ended_and_nobody_waits_for_it(
     let mut peer = Peer::narrow(server.address, 64 << 10);
     let sent = peer.send_until_full(&frames, ms(300));
     assert!(sent < frames.len() / 2, "{sent} bytes were taken from a peer that reads nothing");
-    assert!(server.limit("reading_paused") >= 1);
+    until("reading pauses", || server.limit("reading_paused") >= 1);
     server.await_limit("write_stalls", 1);
     let grown = server.proc().rss_peak_kib().saturating_sub(before);
     assert!(grown < 8 << 10, "{grown} KiB are held for one peer");
@@ -182,15 +182,15 @@ fn adds_up(ended: &crate::kit::Ended) {
 
 #[test]
 fn a_peer_that_reads_slowly_is_not_taken_for_one_that_stalls() {
-    let server = Server::start(&with(&[("--write-stall-timeout", "500ms")]));
+    let server = Server::start(&with(&[("--write-stall-timeout", "1s")]));
     let body = payload(1, MAX - BODY_MIN);
     let mut peer = Peer::narrow(server.address, 4096);
     peer.send(&call_frame(1, &body));
     let mut taken = vec![0; HEADER_LEN];
     std::io::Read::read_exact(&mut peer.stream, &mut taken).expect("a header");
     let mut came = Vec::new();
-    // Eight times over the limit, a piece before each.
-    for _ in 0..16 {
+    // Three times the limit, with a piece long before each.
+    for _ in 0..12 {
         pass(ms(250));
         let mut piece = vec![0; 40_000];
         std::io::Read::read_exact(&mut peer.stream, &mut piece).expect("still open");
@@ -323,7 +323,7 @@ fn a45_resets_under_pending_replies_close_everything_and_then_it_is_quiet() {
 fn s13_only_the_idle_connection_ends_by_the_idle_limit() {
     let tricky = Tricky::new();
     let mut config = config(tricky.clone());
-    config.limits.idle_timeout = Some(ms(800));
+    config.limits.idle_timeout = Some(ms(1500));
     let server = Inside::start(config);
     let mut waiting = Peer::open(server.address);
     waiting.send(&call_frame(1, b"hold"));
@@ -333,8 +333,8 @@ fn s13_only_the_idle_connection_ends_by_the_idle_limit() {
     idle.echo(1, 10);
     let (_, took) = timed(|| idle.expect_end());
     // The clock runs from the call, a moment before the reply came.
-    assert!(took >= ms(700), "ended after {took:?} of 800 ms");
-    pass(ms(900));
+    assert!(took >= ms(1400), "ended after {took:?} of 1.5 s");
+    pass(ms(600));
     tricky.open_gate();
     waiting.expect_echo(1, b"hold");
     busy.stop_well();
@@ -365,14 +365,14 @@ fn the_idle_time_begins_when_the_last_reply_has_left() {
 /// cut off as silence.
 #[test]
 fn a_peer_in_the_middle_of_a_frame_is_not_idle() {
-    let changes = [("--idle-timeout", "400ms"), ("--frame-timeout", "20s")];
+    let changes = [("--idle-timeout", "1s"), ("--frame-timeout", "20s")];
     let server = Server::start(&changes);
     for size in [400, 200_000] {
         let mut peer = Peer::open(server.address);
         peer.echo(1, 10);
         let body = payload(2, size);
         let frame = call_frame(2, &body);
-        peer.trickle(&frame[..60], 1, ms(20));
+        peer.trickle(&frame[..60], 1, ms(25));
         peer.send(&frame[60..]);
         peer.expect_echo(2, &body);
     }
@@ -415,8 +415,8 @@ fn a51_frames_above_the_owed_bound_go_through_one_by_one_without_a_deadlock() {
     let changes = [
         ("--max-frame-size", "17MiB"),
         ("--max-owed-bytes", "1MiB"),
-        ("--send-buffer", "16KiB"),
-        ("--receive-buffer", "16KiB"),
+        ("--send-buffer", "64KiB"),
+        ("--receive-buffer", "128KiB"),
         ("--readers", "1"),
     ];
     let server = Server::start(&changes);
