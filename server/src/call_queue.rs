@@ -7,13 +7,16 @@
 //! - Only a handler that sleeps is woken, and only while none is about to look. It is claimed under
 //!   the lock, so it is woken once, and at most one wake-up is under way. The woken handler wakes
 //!   the next one if calls are left.
+//! - While the handlers that are awake have little to do each, no other is woken (`backlog_max`;
+//!   nothing may wait for a service whose calls take long).
 //! - The lowest-numbered sleeper is woken first, so light load stays on few threads and warm caches.
 //! - A reader that finds the queue full leaves the rest of its pass with the queue and sleeps until
 //!   the last of it has moved up: one wake-up however many times the queue fills.
 //!
 //! **Why no wake-up is lost.** A handler goes to sleep under the lock, and only while the queue is
-//! empty. Calls in the queue therefore imply that some handler is awake and will look again before
-//! it sleeps, or that one has been claimed and is on its way.
+//! empty, and a put or take that leaves calls behind while every handler sleeps claims one. Calls in
+//! the queue therefore imply that some handler is awake and will look again before it sleeps, or
+//! that one has been claimed and is on its way.
 
 use crate::call::Calls;
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait, yield_now};
@@ -86,15 +89,18 @@ pub struct CallQueue<R: Run = Calls> {
     readers: Box<[Condvar]>,
     capacity: usize,
     when_full: WhenFull,
+    backlog_max: usize,
 }
 
 impl<R: Run> CallQueue<R> {
-    /// A queue of at most `capacity` calls between so many readers and handlers.
+    /// A queue of at most `capacity` calls between so many readers and handlers. While no more than
+    /// `backlog_max` runs wait for each handler that is awake, no other is woken.
     pub fn new(
         capacity: usize,
         readers: usize,
         handlers: usize,
         when_full: WhenFull,
+        backlog_max: usize,
     ) -> CallQueue<R> {
         assert!(capacity > 0 && readers > 0 && handlers > 0, "a queue needs room and both sides");
         CallQueue {
@@ -113,6 +119,7 @@ impl<R: Run> CallQueue<R> {
             readers: (0..readers).map(|_| Condvar::new()).collect(),
             capacity,
             when_full,
+            backlog_max,
         }
     }
 
@@ -269,7 +276,11 @@ impl<R: Run> CallQueue<R> {
     /// Wakes one sleeper if there is work, nobody about to look, and no wake-up under way; after
     /// unlocking.
     fn wake_one(&self, mut state: MutexGuard<'_, State<R>>) -> bool {
-        if state.runs.is_empty() || state.sleepers == 0 || state.looking > 0 || state.waking {
+        if state.sleepers == 0 || state.looking > 0 || state.waking {
+            return false;
+        }
+        let awake = self.handlers.len() - state.sleepers;
+        if state.runs.len() <= self.backlog_max * awake {
             return false;
         }
         let Some(handler) = state.asleep.iter().position(|asleep| *asleep) else { return false };

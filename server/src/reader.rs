@@ -248,11 +248,10 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether the calls read so far go on before the pass is complete: to be served while they are
-    /// in the cache, where this thread does that or where they are many bytes; or because each is
-    /// paid for by itself.
+    /// Whether the calls read so far go on before the pass is complete: while their bytes are in the
+    /// cache, or because each is paid for by itself.
     fn hands_over_early(&self) -> bool {
-        self.queue.is_none() || self.intake.pass_bytes >= PASS_BYTES || self.cost.is_some()
+        self.intake.pass_bytes >= PASS_BYTES || self.cost.is_some()
     }
 
     fn after_turn(&mut self, slot: usize, turn: Turn) {

@@ -58,6 +58,20 @@ pub struct Config {
     pub costs: StageCosts,
 }
 
+/// With a service that costs far less than a wake-up, so many runs may wait for each handler that
+/// is awake: about 35 us of work, most of it one write each. Waking another one takes 3 us on the
+/// same core and 25 us across cores here, and then both move each other's cache lines. 10 readers,
+/// 10 handlers, 30 x 1, 2 cores, x floor: 0.75 with 0, 0.84 with 16.
+const BACKLOG_OF_CHEAP_CALLS: usize = 16;
+
+impl Config {
+    /// Runs that may wait for each handler that is awake before another one is woken.
+    fn backlog_max(&self) -> usize {
+        let cheap = self.costs.handler.is_none() && self.service.batch_max() > 1;
+        if cheap { BACKLOG_OF_CHEAP_CALLS } else { 0 }
+    }
+}
+
 /// Why a server did not start or did not end well.
 #[derive(Debug, Error)]
 pub enum ServerError {
@@ -152,6 +166,7 @@ impl Server {
                 config.readers,
                 config.handlers,
                 limits.when_full,
+                config.backlog_max(),
             ))
         });
         let snapshots = Arc::new(Snapshots::new(
