@@ -149,8 +149,7 @@ mod tests {
         }
 
         fn write_vectored(&mut self, slices: &[io::IoSlice<'_>]) -> io::Result<usize> {
-            let all: Vec<u8> = slices.iter().flat_map(|s| s.iter().copied()).collect();
-            self.write(&all)
+            self.write(&slices.iter().map(|slice| &slice[..]).collect::<Vec<_>>().concat())
         }
 
         fn flush(&mut self) -> io::Result<()> {

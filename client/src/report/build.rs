@@ -34,21 +34,10 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     };
     let workers: Vec<WorkerFigures> = run.workers.iter().map(worker_figures).collect();
     let host = host_figures(plan, &run, cpu);
-    let busiest_reader = server.as_ref().and_then(ServerFigures::busiest_reader);
     let evidence = Evidence {
         window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
-        client_busy_share: most(workers.iter().map(|worker| worker.busy_share)),
-        client_cpu_share: most(workers.iter().map(|worker| worker.cpu_share)),
-        client_confined: is_confined(plan, &host.host),
-        reader_busy_share: busiest_reader.and_then(|reader| reader.busy_share),
-        reader_cpu_share: busiest_reader.and_then(|reader| reader.cpu_share),
-        handler_busy_share: server.as_ref().and_then(|s| s.handlers_mean(|h| h.busy_share)),
-        handler_cpu_share: server.as_ref().and_then(|s| s.handlers_mean(|h| h.cpu_share)),
-        host_busy_share: host.load.as_ref().and_then(|load| load.busy_share),
-        others_cpu_share: host.others_share(),
-        steal_share: host.load.as_ref().and_then(|load| load.steal_share),
-        cpu_ceiling_calls_per_s: host.cpu_ceiling_calls_per_s,
         calls_per_s,
+        ..evidence(plan, &workers, server.as_ref(), &host)
     };
     let area: u128 = run.workers.iter().map(|w| w.result.flow.area_call_ns()).sum();
     let little = little(area, window.elapsed_s, calls_per_s, latency.map(|l| l.mean));
@@ -98,6 +87,30 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         options: option_values(plan),
         intervals: run.timeline.intervals().to_vec(),
         histogram: run.ledger.latency.buckets(),
+    }
+}
+
+/// What the verdict rests on, but for the run's length and rate.
+fn evidence(
+    plan: &Plan,
+    workers: &[WorkerFigures],
+    server: Option<&ServerFigures>,
+    host: &HostFigures,
+) -> Evidence {
+    let busiest_reader = server.and_then(ServerFigures::busiest_reader);
+    Evidence {
+        client_busy_share: most(workers.iter().map(|worker| worker.busy_share)),
+        client_cpu_share: most(workers.iter().map(|worker| worker.cpu_share)),
+        client_confined: is_confined(plan, &host.host),
+        reader_busy_share: busiest_reader.and_then(|reader| reader.busy_share),
+        reader_cpu_share: busiest_reader.and_then(|reader| reader.cpu_share),
+        handler_busy_share: server.and_then(|s| s.handlers_mean(|h| h.busy_share)),
+        handler_cpu_share: server.and_then(|s| s.handlers_mean(|h| h.cpu_share)),
+        host_busy_share: host.load.as_ref().and_then(|load| load.busy_share),
+        others_cpu_share: host.others_share(),
+        steal_share: host.load.as_ref().and_then(|load| load.steal_share),
+        cpu_ceiling_calls_per_s: host.cpu_ceiling_calls_per_s,
+        ..Evidence::default()
     }
 }
 

@@ -134,8 +134,9 @@ fn counting() -> Peer {
                 "cpu_ns": 5000 * done, "calls": done, "replies": done,
                 "context_switches": {"voluntary": done, "involuntary": 0},
                 "readers": [
-                    {"name": "reader-00", "cpu_ns": 900_000_000 * time, "wait_ns": 50_000_000 * time,
-                     "calls": done, "passes": done, "wakeups": done / 2, "connections": 3},
+                    {"name": "reader-00", "cpu_ns": 900_000_000 * time, "calls": done,
+                     "wait_ns": 50_000_000 * time, "passes": done, "wakeups": done / 2,
+                     "connections": 3},
                     {"name": "reader-01\u{1b}[2J", "cpu_ns": 0, "calls": 0},
                 ],
                 "handlers": [{"name": "handler-00", "cpu": 1, "cpu_ns": 100_000_000 * time,
