@@ -67,6 +67,8 @@ pub(crate) struct ReaderState {
     deadlines: Deadlines,
     delivery: Delivery,
     stopping: bool,
+    /// Time that this pass spent on paying for calls, serving them or waiting for the queue.
+    kept_ns: u64,
 }
 
 impl Default for ReaderState {
@@ -78,6 +80,7 @@ impl Default for ReaderState {
             deadlines: Deadlines::new(),
             delivery: Delivery::default(),
             stopping: false,
+            kept_ns: 0,
         }
     }
 }
@@ -107,6 +110,7 @@ impl Reader {
             }
             self.turns()?;
             self.hand_over()?;
+            self.excuse();
             self.check_deadlines();
             if self.state.stopping && self.state.connections.is_empty() {
                 let forgotten = self.cost.forget();
@@ -308,7 +312,6 @@ impl Reader {
         let stamped = self.stamp();
         self.meters().passes.add(1);
         let mut calls = std::mem::take(&mut self.intake.calls);
-        let mut kept_ns = 0;
         match &self.queue {
             None => self.executor.serve(calls.drain(..), stamped, &self.intake.reader().out),
             Some(queue) => {
@@ -316,7 +319,7 @@ impl Reader {
                 if let Some(blocked_ns) = put.blocked_ns {
                     self.intake.limited().queue_full_waits.add(1);
                     self.meters().blocked_ns.add(blocked_ns);
-                    kept_ns = blocked_ns;
+                    self.state.kept_ns += if costs { 0 } else { blocked_ns };
                 }
                 for run in calls.drain(..) {
                     self.intake.limited().calls_rejected.add(u64::from(run.count));
@@ -329,14 +332,20 @@ impl Reader {
         }
         self.intake.calls = calls;
         if costs || self.queue.is_none() {
-            kept_ns = clock::elapsed_ns(since_ns, clock::now_ns());
+            self.state.kept_ns += clock::elapsed_ns(since_ns, clock::now_ns());
         }
+        Ok(())
+    }
+
+    /// What this pass spent on other things than reading moves the limits of all connections, also
+    /// of those that it read: they were read as of its beginning.
+    fn excuse(&mut self) {
+        let kept_ns = std::mem::take(&mut self.state.kept_ns);
         if kept_ns >= EXCUSED_FROM_NS {
             for (_, entry) in &mut self.state.connections {
                 entry.connection.excuse(kept_ns);
             }
         }
-        Ok(())
     }
 
     /// The calls of the pass go on now; those whose stages are asked for note it. Returns whether
