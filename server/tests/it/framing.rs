@@ -204,18 +204,12 @@ fn f10_random_bytes_cost_one_connection_each() {
     let server = Server::start(&[("--max-connections", "1000")]);
     let canary = Canary::start(server.address);
     let mut dice = Dice::new(10);
-    let mut broken = 0;
     for round in 0..600 {
         let length = 1 + dice.below(4096);
         let garbage = dice.bytes(length);
         // Every second one gets past the opening.
-        let mut peer = if round % 2 == 0 {
-            broken += u64::from(!b"EG".contains(&garbage[0]));
-            Peer::silent(server.address)
-        } else {
-            broken += u64::from(garbage.len() >= 4);
-            Peer::open(server.address)
-        };
+        let mut peer =
+            if round % 2 == 0 { Peer::silent(server.address) } else { Peer::open(server.address) };
         peer.send(&garbage);
         match dice.below(3) {
             0 => drop(peer),
@@ -229,9 +223,9 @@ fn f10_random_bytes_cost_one_connection_each() {
     server.await_rest_but(1);
     canary.stop_well();
     let ended = server.stop();
-    // A reset may overtake the bytes before it.
+    // A reset may overtake the bytes before it, and a close may come before the fourth byte.
     let counted = ended.counter("frames_malformed") + ended.counter("frames_oversize");
-    assert!(counted <= broken && counted > broken / 2, "{counted} of {broken}: {ended:?}");
+    assert!((300..=600).contains(&counted), "{counted} of 600: {ended:?}");
     let complaints = ended.lines.iter().filter(|line| line.contains("refused")).count();
     assert!(complaints < 100, "{complaints} lines about 600 bad peers");
     for line in &ended.lines {
