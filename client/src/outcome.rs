@@ -166,11 +166,22 @@ impl Ledger {
         }
     }
 
-    /// Notes when measured calls last ended; called once after a pass that ended some.
+    /// Right replies so far, as (measured, all).
     #[inline]
-    pub(crate) fn ok_until(&mut self, now_ns: u64) {
-        self.last_ok_ns = Some(now_ns);
-        self.last_end_ns = Some(now_ns);
+    pub(crate) fn answered(&self) -> (u64, u64) {
+        (self.outcomes.ok, self.outcomes.ok + self.outcomes.warmup_ok)
+    }
+
+    /// After a pass of reading that ended at `now_ns`: notes when measured calls last ended, and
+    /// returns how many right replies there were since `before`.
+    #[inline]
+    pub(crate) fn note_answers(&mut self, before: (u64, u64), now_ns: u64) -> u64 {
+        let after = self.answered();
+        if after.0 > before.0 {
+            self.last_ok_ns = Some(now_ns);
+            self.last_end_ns = Some(now_ns);
+        }
+        after.1 - before.1
     }
 
     /// Ends a call in any other way.

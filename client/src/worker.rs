@@ -62,6 +62,13 @@ pub(crate) struct Worker<'a> {
     notes: Vec<String>,
 }
 
+/// What a pass of reading brought.
+struct Received {
+    end: ReadEnd,
+    calls_ended: u64,
+    now_ns: u64,
+}
+
 impl<'a> Worker<'a> {
     /// A worker whose connections are registered with `poll` under their index.
     pub(crate) fn new(
@@ -159,28 +166,30 @@ impl<'a> Worker<'a> {
     /// Reads what came on a connection and lets its free callers call again.
     fn pass(&mut self, index: usize, closed: bool) {
         self.load.pass();
-        let Some(connection) = &mut self.connections[index] else {
+        let Some(Received { end, calls_ended, now_ns }) = self.receive(index, closed) else {
             return;
         };
-        let open_before = connection.open();
-        let ok_before = self.desk.ledger.outcomes.ok;
-        let all_ok_before = ok_before + self.desk.ledger.outcomes.warmup_ok;
-        let (end, now) = connection.read(closed, &mut self.desk);
-        let ended = open_before - connection.open();
-        if self.desk.ledger.outcomes.ok > ok_before {
-            self.desk.ledger.ok_until(now);
-        }
-        let all_ok =
-            self.desk.ledger.outcomes.ok + self.desk.ledger.outcomes.warmup_ok - all_ok_before;
-        self.flow.ended(ended as u64, all_ok, now, &self.view);
         match end {
             ReadEnd::Drained => {}
             ReadEnd::More => self.unfinished.push(index),
-            ReadEnd::Lost(lost) => return self.lose(index, lost, now),
+            ReadEnd::Lost(lost) => return self.lose(index, lost, calls_ended, now_ns),
         }
-        if ended > 0 {
-            self.resume(index, ended as u64, now);
+        if calls_ended > 0 {
+            self.resume(index, calls_ended, now_ns);
         }
+    }
+
+    /// Reads, and enters what ended; none if the connection is gone.
+    #[inline]
+    fn receive(&mut self, index: usize, closed: bool) -> Option<Received> {
+        let connection = self.connections[index].as_mut()?;
+        let open_before = connection.open();
+        let before = self.desk.ledger.answered();
+        let (end, now_ns) = connection.read(closed, &mut self.desk);
+        let calls_ended = (open_before - connection.open()) as u64;
+        let answered = self.desk.ledger.note_answers(before, now_ns);
+        self.flow.ended(calls_ended, answered, now_ns, &self.view);
+        Some(Received { end, calls_ended, now_ns })
     }
 
     /// `callers` callers of a connection are free.
@@ -259,23 +268,19 @@ impl<'a> Worker<'a> {
 
     /// A connection that takes no bytes may still hold some: the reason for its end, perhaps.
     fn broken(&mut self, index: usize, error: &io::Error) {
-        let Some(connection) = &mut self.connections[index] else {
+        let Some(Received { end, calls_ended, now_ns }) = self.receive(index, true) else {
             return;
         };
-        let open_before = connection.open();
-        let (end, now) = connection.read(true, &mut self.desk);
-        let ended = open_before - connection.open();
-        self.flow.ended(ended as u64, 0, now, &self.view);
         let lost = match end {
             ReadEnd::Lost(lost) => lost,
             ReadEnd::Drained | ReadEnd::More => Lost::by(error),
         };
-        self.lose(index, lost, now);
+        self.lose(index, lost, calls_ended, now_ns);
     }
 
-    /// Ends a connection and every call on it. Callers of its own end with it; those that rotate go
-    /// on elsewhere.
-    fn lose(&mut self, index: usize, lost: Lost, now_ns: u64) {
+    /// Ends a connection and every call on it. Callers of its own end with it; those that rotate
+    /// go on elsewhere, the ones whose `calls_ended` by an answer just before, too.
+    fn lose(&mut self, index: usize, lost: Lost, calls_ended: u64, now_ns: u64) {
         let Some(mut connection) = self.connections[index].take() else {
             return;
         };
@@ -294,7 +299,7 @@ impl<'a> Worker<'a> {
             self.stop_run();
         }
         if let Some(rotation) = &mut self.rotation {
-            rotation.callers_came_back(open);
+            rotation.callers_came_back(calls_ended + open);
         }
     }
 

@@ -91,6 +91,27 @@ fn a_connection_lost_in_the_run_ends_its_calls_and_the_rest_goes_on() {
     }
 }
 
+/// The only caller's answer and the end of its connection came in one read, and nobody called any
+/// more: the run did not end.
+#[test]
+fn a_caller_that_rotates_outlives_connections_that_end_with_its_answer() {
+    let behaviour = |mut talk: Talk| {
+        if talk.number >= 6 {
+            return answer_all(&mut talk);
+        }
+        if let Some(call) = talk.next() {
+            let _ = talk.answer(&call);
+        }
+        talk.close();
+    };
+    for callers in [1, 3] {
+        let json = failed(behaviour, &format!("-n 400 --clients 8 -t {callers}"));
+        assert_eq!(json["connections_lost"], 6);
+        assert_eq!(outcome(&json, "ok") + outcome(&json, "connection_lost"), 400);
+        assert!(outcome(&json, "ok") >= 390);
+    }
+}
+
 #[test]
 fn a_reset_is_told_from_an_end() {
     let behaviour = |mut talk: Talk| {
