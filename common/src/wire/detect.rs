@@ -1,6 +1,6 @@
 //! The first bytes of a connection choose the conversation.
 
-use super::native;
+use super::{hadoop, native};
 
 /// What the first bytes of a connection ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,9 @@ pub enum Detected {
         /// The flags byte that came.
         flags: u8,
     },
+    /// `hrpc`: Hadoop RPC, of whatever version. Its preamble, which may not be complete yet, is
+    /// for [`hadoop::conversation`].
+    Hadoop,
     /// `GET `: somebody points a browser or a health check at the port.
     HttpGet,
     /// Nothing that is spoken here.
@@ -31,8 +34,12 @@ pub fn detect(bytes: &[u8]) -> Detected {
     if head == HTTP_GET {
         return Detected::HttpGet;
     }
+    if head == hadoop::preamble::MAGIC {
+        return Detected::Hadoop;
+    }
     if !MAGIC.starts_with(head) {
-        return if HTTP_GET.starts_with(head) { Detected::NeedMore } else { Detected::Unknown };
+        let begun = [HTTP_GET, hadoop::preamble::MAGIC].iter().any(|one| one.starts_with(head));
+        return if begun { Detected::NeedMore } else { Detected::Unknown };
     }
     let Some(&[_, _, _, _, version, flags, zero0, zero1]) = bytes.first_chunk() else {
         return Detected::NeedMore;
@@ -60,6 +67,9 @@ mod tests {
             check(&native::PREAMBLE[..n], Detected::NeedMore);
         }
         check(b"GE", Detected::NeedMore);
+        for n in 0..4 {
+            check(&b"hrpc"[..n], Detected::NeedMore);
+        }
     }
 
     #[test]
@@ -67,6 +77,9 @@ mod tests {
         check(&native::PREAMBLE, Detected::Native);
         check(b"ECHO\x01\0\0\0\0\0", Detected::Native);
         check(b"GET / HTTP/1.0\r\n", Detected::HttpGet);
+        check(b"hrpc", Detected::Hadoop);
+        check(b"hrpc\x08\0\xdf", Detected::Hadoop);
+        check(b"hrpx", Detected::Unknown);
         check(b"ECHO\x02\0\0\0", Detected::NativeUnsupported { version: 2, flags: 0 });
         check(b"ECHO\x01\x80\0\0", Detected::NativeUnsupported { version: 1, flags: 0x80 });
         check(b"ECHO\x01\0\0\x01", Detected::Unknown);

@@ -75,7 +75,12 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 /// Any bytes, and bytes that begin like one of the known conversations.
 fn openings() -> impl Strategy<Value = Vec<u8>> {
     let begun = (
-        prop::sample::select(vec![&PREAMBLE[..], b"GET / HTTP/1.1", b"ECHO\x02\0\0\0"]),
+        prop::sample::select(vec![
+            &PREAMBLE[..],
+            b"GET / HTTP/1.1",
+            b"ECHO\x02\0\0\0",
+            b"hrpc\x09\0\0",
+        ]),
         0..15usize,
     )
         .prop_map(|(opening, len)| opening[..len.min(opening.len())].to_vec());
