@@ -112,6 +112,22 @@ fn a_caller_that_rotates_outlives_connections_that_end_with_its_answer() {
     }
 }
 
+/// Their readable edge comes and goes before the first call is made, and there is no second.
+#[test]
+fn connections_that_end_while_others_are_still_set_up_are_lost_at_once() {
+    let behaviour = |mut talk: Talk| {
+        if talk.number >= 5 {
+            return answer_all(&mut talk);
+        }
+        let _ = talk.stream.write_all(&[0, 0, 0]);
+        talk.close();
+    };
+    let json = failed(behaviour, "-n 600 --clients 300 --workers 1 --timeout 50s");
+    assert_eq!(json["connections_lost"], 5);
+    assert_eq!(outcome(&json, "connection_lost"), 5);
+    assert!(json["elapsed_s"].as_f64().unwrap() < 50.0);
+}
+
 #[test]
 fn a_reset_is_told_from_an_end() {
     let behaviour = |mut talk: Talk| {
