@@ -2,14 +2,19 @@
 //! that a frame is made anew from its id whenever it is needed: what a socket did not take is kept
 //! as ids, not as bytes.
 
+use crate::call_table::wants_stages;
 use crate::payload::Payload;
 use echo_common::wire::native::{
-    FLAG_RESP_SIZE, FRAME_MAX_DEFAULT, HEADER_LEN, Header, Kind, RESP_SIZE_LEN,
+    FLAG_RESP_SIZE, FLAG_WANT_STAGES, FRAME_MAX_DEFAULT, HEADER_LEN, Header, Kind, RESP_SIZE_LEN,
+    STAGES_LEN,
 };
 use std::io::IoSlice;
 
 /// Bytes of the longest header with its extension.
 pub(crate) const CALL_HEAD_MAX: usize = HEADER_LEN + RESP_SIZE_LEN;
+
+/// Where the flags are in a header.
+const FLAGS_AT: usize = 5;
 
 /// How the calls of a run look on the wire.
 #[derive(Debug)]
@@ -61,7 +66,7 @@ impl CallFrames {
 
     /// The longest frame that is taken from the server, by its length word.
     pub(crate) fn frame_max(&self) -> usize {
-        FRAME_MAX_DEFAULT.max(self.reply_len() + HEADER_LEN)
+        FRAME_MAX_DEFAULT.max(self.reply_len() + STAGES_LEN + HEADER_LEN)
     }
 
     /// The id, if `head` is that of a reply of the right length without extensions.
@@ -84,8 +89,7 @@ impl CallFrames {
     #[inline]
     pub(crate) fn encode(&self, id: u64, out: &mut Vec<u8>) {
         let mut head = [0; HEADER_LEN];
-        head[..8].copy_from_slice(&self.call_start);
-        head[8..].copy_from_slice(&id.to_be_bytes());
+        self.put_header(id, &mut head);
         out.extend_from_slice(&head);
         if let Some(size) = &self.resp_size {
             out.extend_from_slice(size);
@@ -101,12 +105,20 @@ impl CallFrames {
     /// A call's header and extension, and how long they are.
     pub(crate) fn head(&self, id: u64) -> ([u8; CALL_HEAD_MAX], usize) {
         let mut head = [0; CALL_HEAD_MAX];
-        head[..8].copy_from_slice(&self.call_start);
-        head[8..HEADER_LEN].copy_from_slice(&id.to_be_bytes());
+        self.put_header(id, &mut head[..HEADER_LEN]);
         if let Some(size) = &self.resp_size {
             head[HEADER_LEN..].copy_from_slice(size);
         }
         (head, self.head_len())
+    }
+
+    #[inline]
+    fn put_header(&self, id: u64, head: &mut [u8]) {
+        head[..8].copy_from_slice(&self.call_start);
+        head[8..].copy_from_slice(&id.to_be_bytes());
+        if wants_stages(id) {
+            head[FLAGS_AT] |= FLAG_WANT_STAGES;
+        }
     }
 
     /// Adds slices of the call `id` from byte `skip` of its frame on, as long as there is room.

@@ -2,7 +2,8 @@
 //!
 //! A call id is `generation << 32 | slot`. The slot finds the call by index; the generation moves
 //! on each time the slot is given up, so that a reply to a call that has ended is told from a
-//! reply to the slot's present call.
+//! reply to the slot's present call. The highest bit of the slot's half says that the call asks
+//! for its stage times: its frame can be made from its id alone.
 
 /// What the table knew of a call that has just ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,7 @@ struct Slot {
     sent_ns: u64,
     generation: u32,
     state: State,
+    wants_stages: bool,
 }
 
 /// Calls in flight on one connection; never more than `capacity`.
@@ -50,8 +52,9 @@ pub(crate) struct CallTable {
 impl CallTable {
     /// Room for `capacity` calls in flight.
     pub(crate) fn new(capacity: usize) -> CallTable {
-        let slot = Slot { sent_ns: 0, generation: 0, state: State::Free };
+        let slot = Slot { sent_ns: 0, generation: 0, state: State::Free, wants_stages: false };
         let last = u32::try_from(capacity).expect("the plan bounds calls in flight");
+        assert!(last <= WANTS_STAGES, "the plan bounds calls in flight");
         CallTable {
             slots: vec![slot; capacity].into_boxed_slice(),
             free: (0..last).rev().collect(),
@@ -73,19 +76,20 @@ impl CallTable {
 
     /// Enters a call and returns its id. There must be a free slot.
     #[inline]
-    pub(crate) fn start(&mut self, sent_ns: u64, measured: bool) -> u64 {
+    pub(crate) fn start(&mut self, sent_ns: u64, measured: bool, wants_stages: bool) -> u64 {
         let slot = self.free.pop().expect("calls are started only into free slots");
         let entry = &mut self.slots[slot as usize];
         entry.sent_ns = sent_ns;
         entry.state = if measured { State::Measured } else { State::WarmUp };
-        id_of(entry.generation, slot)
+        entry.wants_stages = wants_stages;
+        entry.id(slot)
     }
 
     /// Whether `id` is a call that waits.
     pub(crate) fn is_open(&self, id: u64) -> bool {
         self.slots
             .get(slot_of(id))
-            .is_some_and(|slot| slot.state != State::Free && slot.generation == generation_of(id))
+            .is_some_and(|slot| slot.state != State::Free && slot.id(slot_of(id) as u32) == id)
     }
 
     /// Ends the call `id`, if it waits.
@@ -95,7 +99,7 @@ impl CallTable {
         let Some(slot) = self.slots.get_mut(index) else {
             return Found::Unknown;
         };
-        if slot.generation == generation_of(id) && slot.state != State::Free {
+        if slot.id(index as u32) == id && slot.state != State::Free {
             let ended = give_up(slot);
             self.free.push(index as u32);
             return Found::Open(ended);
@@ -107,7 +111,7 @@ impl CallTable {
     pub(crate) fn expire(&mut self, started_until_ns: u64, mut ended: impl FnMut(u64, EndedCall)) {
         for (index, slot) in self.slots.iter_mut().enumerate() {
             if slot.state != State::Free && slot.sent_ns <= started_until_ns {
-                let id = id_of(slot.generation, index as u32);
+                let id = slot.id(index as u32);
                 ended(id, give_up(slot));
                 self.free.push(index as u32);
             }
@@ -131,6 +135,24 @@ impl CallTable {
     }
 }
 
+impl Slot {
+    /// The id of the call in this slot, which is the slot number `index`.
+    #[inline]
+    fn id(&self, index: u32) -> u64 {
+        let flag = if self.wants_stages { WANTS_STAGES } else { 0 };
+        u64::from(self.generation) << 32 | u64::from(flag | index)
+    }
+}
+
+/// Whether the call `id` asks for its stage times.
+#[inline]
+pub(crate) fn wants_stages(id: u64) -> bool {
+    id as u32 & WANTS_STAGES != 0
+}
+
+/// The bit of an id that says so.
+const WANTS_STAGES: u32 = 1 << 31;
+
 fn give_up(slot: &mut Slot) -> EndedCall {
     let ended = EndedCall { sent_ns: slot.sent_ns, measured: slot.state == State::Measured };
     slot.state = State::Free;
@@ -139,13 +161,8 @@ fn give_up(slot: &mut Slot) -> EndedCall {
 }
 
 #[inline]
-fn id_of(generation: u32, slot: u32) -> u64 {
-    u64::from(generation) << 32 | u64::from(slot)
-}
-
-#[inline]
 fn slot_of(id: u64) -> usize {
-    (id & 0xffff_ffff) as usize
+    (id as u32 & !WANTS_STAGES) as usize
 }
 
 #[inline]
@@ -160,7 +177,7 @@ mod tests {
     #[test]
     fn a_reply_ends_its_call_once() {
         let mut table = CallTable::new(2);
-        let id = table.start(5, true);
+        let id = table.start(5, true, false);
         assert_eq!(table.open(), 1);
         assert_eq!(table.end(id), Found::Open(EndedCall { sent_ns: 5, measured: true }));
         assert_eq!(table.end(id), Found::Unknown);
@@ -170,9 +187,9 @@ mod tests {
     #[test]
     fn a_slot_used_again_has_another_id() {
         let mut table = CallTable::new(1);
-        let first = table.start(1, false);
+        let first = table.start(1, false, false);
         table.end(first);
-        let second = table.start(2, false);
+        let second = table.start(2, false, false);
         assert_ne!(first, second);
         assert_eq!(table.end(first), Found::Unknown);
         assert!(table.is_open(second));
@@ -181,7 +198,7 @@ mod tests {
     #[test]
     fn only_a_timed_out_call_can_be_late() {
         let mut table = CallTable::new(1);
-        let id = table.start(10, true);
+        let id = table.start(10, true, false);
         table.expire(9, |_, _| panic!("not due"));
         let mut timed_out = Vec::new();
         table.expire(10, |id, call| timed_out.push((id, call.sent_ns)));
@@ -204,11 +221,22 @@ mod tests {
     fn generations_wrap() {
         let mut table = CallTable::new(1);
         table.slots[0].generation = u32::MAX;
-        let last = table.start(0, true);
+        let last = table.start(0, true, false);
         assert!(matches!(table.end(last), Found::Open(_)));
-        let next = table.start(0, true);
+        let next = table.start(0, true, false);
         assert_eq!(next, 0);
         assert_eq!(table.end(last), Found::Unknown);
         assert!(matches!(table.end(next), Found::Open(_)));
+    }
+
+    #[test]
+    fn a_call_that_asks_for_stages_is_known_by_its_id() {
+        let mut table = CallTable::new(2);
+        let (plain, asking) = (table.start(1, true, false), table.start(2, true, true));
+        assert_eq!((wants_stages(plain), wants_stages(asking)), (false, true));
+        let flipped = |id: u64| id ^ u64::from(WANTS_STAGES);
+        assert_eq!(table.end(flipped(plain)), Found::Unknown, "not the id that was given out");
+        assert!(!table.is_open(flipped(asking)) && table.is_open(asking));
+        assert!(matches!(table.end(asking), Found::Open(call) if call.sent_ns == 2));
     }
 }

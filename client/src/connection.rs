@@ -3,8 +3,9 @@
 use crate::call_frames::CallFrames;
 use crate::call_table::CallTable;
 use crate::outbox::{Flushed, Outbox};
-use crate::outcome::{Failure, Ledger, LostKind};
+use crate::outcome::{Extras, Failure, Ledger, LostKind};
 use crate::reply_reader::{Ending, Reading, ReplyReader};
+use crate::stages::Sampler;
 use echo_common::clock::now_ns;
 use mio::net::TcpStream;
 use std::io::{self, ErrorKind, Read};
@@ -26,16 +27,18 @@ pub(crate) struct Connection {
 pub(crate) struct Desk<'a> {
     pub(crate) frames: &'a CallFrames,
     pub(crate) ledger: Ledger,
+    pub(crate) sampler: Sampler,
     pub(crate) read_buffer: Box<[u8]>,
     pub(crate) scratch: Vec<u8>,
 }
 
 impl<'a> Desk<'a> {
     /// Empty buffers and an empty ledger.
-    pub(crate) fn new(frames: &'a CallFrames) -> Desk<'a> {
+    pub(crate) fn new(frames: &'a CallFrames, extras: Extras, sampler: Sampler) -> Desk<'a> {
         Desk {
             frames,
-            ledger: Ledger::new(),
+            ledger: Ledger::new(extras),
+            sampler,
             read_buffer: vec![0; READ_BUFFER_LEN].into_boxed_slice(),
             scratch: Vec::new(),
         }
@@ -125,12 +128,12 @@ impl Connection {
 
     /// Enters `calls` new calls; `flush` writes them.
     #[inline]
-    pub(crate) fn start(&mut self, calls: u64, measured: bool, now_ns: u64, ledger: &mut Ledger) {
+    pub(crate) fn start(&mut self, calls: u64, measured: bool, now_ns: u64, desk: &mut Desk<'_>) {
         for _ in 0..calls {
-            let id = self.table.start(now_ns, measured);
+            let id = self.table.start(now_ns, measured, desk.sampler.pick());
             self.outbox.push(id);
         }
-        ledger.started(calls, measured, now_ns);
+        desk.ledger.started(calls, measured, now_ns);
     }
 
     /// Writes what is owed, as far as the socket takes it.

@@ -36,6 +36,7 @@ mod remote_stats;
 mod reply_reader;
 mod report;
 mod run;
+mod stages;
 mod timeline;
 mod worker;
 

@@ -75,6 +75,13 @@ pub struct Options {
     #[arg(env = "ECHO_CLIENT_VERIFY", help_heading = LOAD)]
     pub verify: Verify,
 
+    /// One call in so many asks the server how long it spent in each of its stages [default: none];
+    /// the report sets the rest, network and client, beside them
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
+    #[arg(value_parser = count_in(1..=STAGES_MAX))]
+    #[arg(env = "ECHO_CLIENT_STAGES", help_heading = REPORT)]
+    pub stages: Option<u64>,
+
     /// How long a call may take; then it has failed, its caller goes on, and a late reply is
     /// counted apart. Noticed at most an eighth of this time late
     #[arg(long, value_name = "TIME", default_value = "30s", allow_hyphen_values = true)]
@@ -202,6 +209,7 @@ Exit codes: 0 every call was answered rightly; 1 some were not; 2 usage; 69 cann
 const CLIENTS_MAX: u64 = 1_000_000;
 const CALLERS_MAX: u64 = 10_000_000;
 const IN_FLIGHT_MAX: u64 = 100_000;
+const STAGES_MAX: u64 = 1_000_000_000;
 const WORKERS_MAX: u64 = 1024;
 /// What the u32 length word of a frame leaves beside headers.
 const PAYLOAD_MAX: u64 = (4 << 30) - 64;

@@ -3,6 +3,8 @@
 use crate::call_table::EndedCall;
 use crate::latency::Latency;
 use crate::reply_reader::printable;
+use crate::stages::StageTimes;
+use echo_common::wire::native::Stages;
 use std::collections::BTreeMap;
 
 /// Why a connection, and with it every call in flight on it, was lost.
@@ -112,6 +114,13 @@ pub(crate) enum Failure {
     Abandoned,
 }
 
+/// What a ledger keeps beyond outcomes and latency.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extras {
+    /// Stage times of sampled calls.
+    pub(crate) stages: bool,
+}
+
 /// Outcomes and latencies of one worker. Every call passes `started` once and one of the others
 /// once.
 #[derive(Clone, Debug)]
@@ -121,6 +130,8 @@ pub(crate) struct Ledger {
     pub(crate) latency: Latency,
     /// Time to the failure of calls that ended otherwise; never mixed with the former.
     pub(crate) failure_latency: Latency,
+    /// Where sampled calls spent their time, if any were to be sampled.
+    pub(crate) stage_times: Option<Box<StageTimes>>,
     /// The first words that came with each status of an error frame, safe to print.
     pub(crate) error_texts: BTreeMap<u16, String>,
     /// When the first measured call was started.
@@ -132,11 +143,12 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// A ledger of a worker that has started nothing.
-    pub(crate) fn new() -> Ledger {
+    pub(crate) fn new(extras: Extras) -> Ledger {
         Ledger {
             outcomes: Outcomes::default(),
             latency: Latency::new(),
             failure_latency: Latency::new(),
+            stage_times: extras.stages.then(|| Box::new(StageTimes::new())),
             error_texts: BTreeMap::new(),
             first_start_ns: None,
             last_end_ns: None,
@@ -163,6 +175,13 @@ impl Ledger {
             self.latency.record(now_ns.saturating_sub(call.sent_ns));
         } else {
             self.outcomes.warmup_ok += 1;
+        }
+    }
+
+    /// Notes where a call that has ended `ok` spent its time.
+    pub(crate) fn staged(&mut self, call: EndedCall, stages: &Stages, now_ns: u64) {
+        if let Some(times) = self.stage_times.as_mut().filter(|_| call.measured) {
+            times.record(stages, now_ns.saturating_sub(call.sent_ns));
         }
     }
 
@@ -225,6 +244,9 @@ impl Ledger {
     pub(crate) fn settle(&mut self) {
         self.latency.settle();
         self.failure_latency.settle();
+        if let Some(times) = &mut self.stage_times {
+            times.settle();
+        }
     }
 
     /// Adds another worker's ledger.
@@ -232,6 +254,9 @@ impl Ledger {
         self.outcomes.add(&other.outcomes);
         self.latency.add(&other.latency);
         self.failure_latency.add(&other.failure_latency);
+        if let (Some(times), Some(more)) = (&mut self.stage_times, &other.stage_times) {
+            times.add(more);
+        }
         for (&status, text) in &other.error_texts {
             self.error_texts.entry(status).or_insert_with(|| text.clone());
         }
@@ -299,12 +324,12 @@ mod tests {
             steps in prop::collection::vec(steps(), 0..200),
         ) {
             let mut table = CallTable::new(8);
-            let mut ledger = Ledger::new();
+            let mut ledger = Ledger::new(Extras::default());
             let mut ids = vec![77];
             for step in steps {
                 match step {
                     Step::Start { measured } if table.free() > 0 => {
-                        ids.push(table.start(1, measured));
+                        ids.push(table.start(1, measured, false));
                         ledger.started(1, measured, 1);
                     }
                     Step::Start { .. } => {}

@@ -20,6 +20,10 @@ const SNAPSHOT_MAX: usize = 4 << 20;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Snapshot {
+    /// Whether some stage has a paced cost, so that rates and times are no real ones.
+    pub(crate) emulated: bool,
+    /// The synthetic costs of its stages.
+    pub(crate) costs: Option<String>,
     pub(crate) uptime_ns: u64,
     pub(crate) cpu_ns: Option<u64>,
     pub(crate) context_switches: Option<Switches>,

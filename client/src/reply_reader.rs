@@ -2,9 +2,12 @@
 //! two reads is at most one header, or how much of a body is still to come.
 
 use crate::call_frames::CallFrames;
-use crate::call_table::{CallTable, Found};
+use crate::call_table::{CallTable, Found, wants_stages};
 use crate::outcome::{Failure, Ledger};
-use echo_common::wire::native::{BODY_MIN, CONNECTION_ID, HEADER_LEN, Header, HeaderError, Kind};
+use echo_common::wire::native::{
+    BODY_MIN, CONNECTION_ID, FLAG_WANT_STAGES, HEADER_LEN, Header, HeaderError, Kind, STAGES_LEN,
+    Stages,
+};
 use thiserror::Error;
 
 /// Bytes kept of an error frame's text.
@@ -51,6 +54,8 @@ struct Body {
 enum Content {
     /// `position` bytes came, and they were right so far or not.
     Reply { position: usize, matched: bool },
+    /// A reply whose stage block begins it; `known` bytes of the block came.
+    Staged { block: [u8; STAGES_LEN], known: usize, position: usize, matched: bool },
     /// An error frame's status and the beginning of its text.
     Error { status: u16, text: Vec<u8> },
 }
@@ -144,8 +149,15 @@ fn end_reply(id: u64, matched: bool, to: &mut Reading<'_>) {
     match to.table.end(id) {
         Found::Open(call) if matched => to.ledger.ok(call, to.now_ns),
         Found::Open(call) => to.ledger.failed(call, Failure::Mismatch, to.now_ns),
+        other => not_open(other, to),
+    }
+}
+
+/// Counts an answer to a call that does not wait.
+fn not_open(found: Found, to: &mut Reading<'_>) {
+    match found {
         Found::Late => to.ledger.outcomes.late_replies += 1,
-        Found::Unknown => to.ledger.outcomes.unexpected_replies += 1,
+        Found::Open(_) | Found::Unknown => to.ledger.outcomes.unexpected_replies += 1,
     }
 }
 
@@ -162,6 +174,10 @@ fn begin_body(head: &[u8; HEADER_LEN], to: &Reading<'_>) -> Result<Body, Ending>
         return Err(Ending::TooLong { length: header.length, limit });
     }
     let content = match header.kind {
+        Kind::Reply if header.flags == FLAG_WANT_STAGES && wants_stages(header.id) => {
+            let right = header.status == 0 && header.rest_len() == expected + STAGES_LEN;
+            Content::Staged { block: [0; STAGES_LEN], known: 0, position: 0, matched: right }
+        }
         Kind::Reply => {
             let plain = header.flags == 0 && header.status == 0;
             Content::Reply { position: 0, matched: plain && header.rest_len() == expected }
@@ -188,10 +204,16 @@ fn damaged(head: &[u8; HEADER_LEN], to: &Reading<'_>) -> Option<Body> {
 }
 
 impl Body {
-    fn take(&mut self, bytes: &[u8], frames: &CallFrames) {
+    fn take(&mut self, mut bytes: &[u8], frames: &CallFrames) {
         self.remaining -= bytes.len();
+        if let Content::Staged { block, known, .. } = &mut self.content {
+            let (front, rest) = bytes.split_at(bytes.len().min(STAGES_LEN - *known));
+            block[*known..*known + front.len()].copy_from_slice(front);
+            *known += front.len();
+            bytes = rest;
+        }
         match &mut self.content {
-            Content::Reply { position, matched } => {
+            Content::Reply { position, matched } | Content::Staged { position, matched, .. } => {
                 *matched = *matched && frames.matches(self.id, *position, bytes);
                 *position += bytes.len();
             }
@@ -205,6 +227,14 @@ impl Body {
     fn end(self, to: &mut Reading<'_>) -> Result<(), Ending> {
         match self.content {
             Content::Reply { matched, .. } => end_reply(self.id, matched, to),
+            Content::Staged { block, matched: true, .. } => match to.table.end(self.id) {
+                Found::Open(call) => {
+                    to.ledger.ok(call, to.now_ns);
+                    to.ledger.staged(call, &Stages::decode(&block), to.now_ns);
+                }
+                other => not_open(other, to),
+            },
+            Content::Staged { .. } => end_reply(self.id, false, to),
             Content::Error { status, text } if self.id == CONNECTION_ID => {
                 return Err(Ending::Refused(status, text));
             }
@@ -213,8 +243,7 @@ impl Body {
                     to.ledger.failed(call, Failure::ErrorReply(status), to.now_ns);
                     to.ledger.error_text(status, &text);
                 }
-                Found::Late => to.ledger.outcomes.late_replies += 1,
-                Found::Unknown => to.ledger.outcomes.unexpected_replies += 1,
+                other => not_open(other, to),
             },
         }
         Ok(())

@@ -7,7 +7,7 @@ use crate::control::Control;
 use crate::crew::{self, Crew, RunEvent, WorkerError};
 use crate::latency::Latency;
 use crate::options::Switch;
-use crate::outcome::Ledger;
+use crate::outcome::{Extras, Ledger};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::remote_stats::{self, Snapshot};
@@ -83,6 +83,8 @@ pub(crate) fn run(plan: &Arc<Plan>) -> Result<RunResult, RunError> {
         control: Arc::clone(&control),
         timeout_ns: clock::ns(plan.options.timeout),
         fail_fast: plan.options.fail_fast,
+        extras: extras(plan),
+        stages: plan.options.stages,
     });
     let (sender, events) = mpsc::channel();
     let (at_signal, signal_events) = (Arc::clone(&control), sender.clone());
@@ -107,6 +109,11 @@ pub(crate) fn run(plan: &Arc<Plan>) -> Result<RunResult, RunError> {
     };
     let (before, after) = stage.play()?;
     Ok(stage.finish(connect_latency, before, after))
+}
+
+/// What the ledgers of the run keep.
+fn extras(plan: &Plan) -> Extras {
+    Extras { stages: plan.options.stages.is_some() }
 }
 
 /// Waits until every worker has all its connections; gives the connect times.
@@ -235,7 +242,7 @@ impl Stage<'_> {
     fn finish(mut self, connect_latency: Latency, before: Reading, after: Reading) -> RunResult {
         self.progress.close();
         self.results.sort_by(|a, b| a.name.cmp(&b.name));
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::new(extras(self.plan));
         for worker in &self.results {
             ledger.add(&worker.result.ledger);
         }

@@ -7,7 +7,8 @@ use crate::connection::{Connection, Desk, Lost, ReadEnd};
 use crate::control::{Control, Phase, View};
 use crate::flow::Flow;
 use crate::load::{Load, LoadMeter};
-use crate::outcome::{Failure, Ledger};
+use crate::outcome::{Extras, Failure, Ledger};
+use crate::stages::Sampler;
 use echo_common::clock::now_ns;
 use mio::event::Event;
 use mio::{Events, Poll, Token};
@@ -27,6 +28,9 @@ pub(crate) struct Job {
     pub(crate) control: Arc<Control>,
     pub(crate) timeout_ns: u64,
     pub(crate) fail_fast: bool,
+    pub(crate) extras: Extras,
+    /// One call in this many asks for its stage times.
+    pub(crate) stages: Option<u64>,
 }
 
 /// What a worker hands back.
@@ -101,7 +105,7 @@ impl<'a> Worker<'a> {
             budget_used_up: false,
             now_ns: now_ns(),
             next_scan_ns: 0,
-            desk: Desk::new(&job.frames),
+            desk: Desk::new(&job.frames, job.extras, Sampler::new(job.stages, index as u64)),
             flow: Flow::new(),
             load: LoadMeter::new(),
             notes: Vec::new(),
@@ -224,7 +228,7 @@ impl<'a> Worker<'a> {
         if granted == 0 {
             return 0;
         }
-        connection.start(granted, measured, now_ns, &mut self.desk.ledger);
+        connection.start(granted, measured, now_ns, &mut self.desk);
         self.flow.started(granted, now_ns, &self.view);
         self.flush(index);
         granted

@@ -6,6 +6,8 @@ use echo_common::wire::native::{FLAG_WANT_STAGES, Status, error_frame};
 use proptest::prelude::*;
 
 const CALLS: usize = 6;
+/// The call that asks for its stages.
+const ASKING: usize = 5;
 
 /// What a server may send about one of the calls, or about none.
 #[derive(Clone, Debug)]
@@ -25,8 +27,8 @@ fn frames(payload: usize) -> CallFrames {
 
 fn started(calls: usize) -> (CallTable, Vec<u64>, Ledger) {
     let mut table = CallTable::new(calls);
-    let ids = (0..calls).map(|_| table.start(0, true)).collect();
-    let mut ledger = Ledger::new();
+    let ids = (0..calls).map(|call| table.start(0, true, call == ASKING)).collect();
+    let mut ledger = Ledger::new(Extras { stages: true, ..Extras::default() });
     ledger.started(calls as u64, true, 0);
     (table, ids, ledger)
 }

@@ -8,12 +8,16 @@ use super::{
     CpuPerCall, EndedBy, HostFigures, Little, OutcomeCounts, Rates, Report, SCHEMA_VERSION, Window,
     WorkerFigures, date, ratio,
 };
+use crate::latency::Summary;
 use crate::plan::Plan;
 use crate::run::{NamedResult, Reading, RunResult};
 use echo_common::host::{self, Host};
 use echo_common::quantity::format_duration;
 use echo_common::signals::Signal;
 use echo_common::{address, open_files};
+
+/// How many calls there were and how long they took on average, in microseconds.
+type Mean = Option<(u64, f64)>;
 
 /// Texts of lost connections in a report.
 const NOTES_MAX: usize = 8;
@@ -40,7 +44,9 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         ..evidence(plan, &workers, server.as_ref(), &host)
     };
     let area: u128 = run.workers.iter().map(|w| w.result.flow.area_call_ns()).sum();
-    let little = little(area, window.elapsed_s, calls_per_s, latency.map(|l| l.mean));
+    let failure_latency = run.ledger.failure_latency.summary();
+    let mean = |summary: Summary| (summary.count, summary.mean);
+    let little = little(area, &window, calls_per_s, latency.map(mean), failure_latency.map(mean));
     Report {
         schema_version: SCHEMA_VERSION,
         program: env!("CARGO_PKG_NAME"),
@@ -74,7 +80,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
             m15: run.timeline.rate_of_last(15),
         },
         latency_us: latency.into(),
-        failure_latency_us: run.ledger.failure_latency.summary().into(),
+        failure_latency_us: failure_latency.into(),
         connect_us: run.connect_latency.summary().into(),
         cpu_us_per_call: cpu,
         stages_us: None,
@@ -158,9 +164,16 @@ fn client_cpu_us_per_call(run: &RunResult) -> Option<f64> {
     ratio(cpu_ns as f64 / 1e3, answered as f64)
 }
 
-fn little(area: u128, seconds: f64, x: Option<f64>, mean_us: Option<f64>) -> Little {
-    let mean_in_flight = ratio(area as f64 / 1e9, seconds);
-    let x_times_r = x.zip(mean_us).map(|(x, mean)| x * mean / 1e6);
+/// Failed calls were in flight, too: their part is in the product.
+fn little(area: u128, window: &Window, x: Option<f64>, ok: Mean, failed: Mean) -> Little {
+    let mean_in_flight = ratio(area as f64 / 1e9, window.elapsed_s);
+    let of_ok = x.zip(ok).map(|(x, (_, mean_us))| x * mean_us / 1e6);
+    let of_failed =
+        failed.and_then(|(count, mean_us)| ratio(count as f64 * mean_us / 1e6, window.elapsed_s));
+    let x_times_r = match (of_ok, of_failed) {
+        (None, None) => None,
+        (ok, failed) => Some(ok.unwrap_or(0.0) + failed.unwrap_or(0.0)),
+    };
     let ratio = x_times_r.zip(mean_in_flight).and_then(|(xr, n)| ratio(xr, n));
     Little { mean_in_flight, x_times_r, ratio }
 }

@@ -120,7 +120,7 @@ fn status_word(status: u16) -> String {
 mod tests {
     use super::*;
     use crate::call_table::EndedCall;
-    use crate::outcome::Failure;
+    use crate::outcome::{Extras, Failure};
 
     #[test]
     fn each_way_to_fail_has_a_line_of_its_own_and_the_calls_add_up() {
@@ -137,7 +137,7 @@ mod tests {
             Failure::Lost(LostKind::Os(32)),
             Failure::Lost(LostKind::Os(110)),
         ];
-        let mut ledger = Ledger::new();
+        let mut ledger = Ledger::new(Extras::default());
         ledger.started(ways.len() as u64, true, 0);
         for way in ways {
             ledger.failed(EndedCall { sent_ns: 0, measured: true }, way, 1);

@@ -115,9 +115,9 @@ fn outcomes(page: &mut Page, report: &Report) {
         page.field("warm-up failed", grouped(report.warmup_failed));
     }
     for error in &report.errors {
-        let mut text = format!("{} calls", grouped(error.calls));
+        let mut text = counted(error.calls, "call");
         if error.connections > 0 {
-            let _ = write!(text, ", {} connections", grouped(error.connections));
+            let _ = write!(text, ", {}", counted(error.connections, "connection"));
         }
         if let Some(words) = &error.text {
             let _ = write!(text, ": {words}");
@@ -243,12 +243,11 @@ fn server(page: &mut Page, server: &ServerFigures) {
         page.field(
             "call queue",
             format!(
-                "at most {} of {} places used since the server's start; full {} times, \
-                 {} calls rejected",
+                "at most {} of {} places used since the server's start; full {}, {} rejected",
                 grouped(queue.depth_max),
                 grouped(queue.capacity),
-                grouped(queue.full_waits),
-                grouped(queue.rejected)
+                counted(queue.full_waits, "time"),
+                counted(queue.rejected, "call")
             ),
         );
     }
@@ -261,7 +260,7 @@ fn server(page: &mut Page, server: &ServerFigures) {
         ),
     );
     for (limit, acted) in &server.limits {
-        page.field("limit", format!("{limit} acted {} times", grouped(*acted)));
+        page.field("limit", format!("{limit} acted {}", counted(*acted, "time")));
     }
 }
 
@@ -319,8 +318,12 @@ fn host(page: &mut Page, report: &Report) {
         ),
     );
     if let Some(switches) = report.host.client_involuntary_switches {
-        page.field("workers", format!("put aside {} times for others", grouped(switches)));
+        page.field("workers", format!("put aside for others {}", counted(switches, "time")));
     }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
 fn share(share: Option<f64>) -> String {

@@ -157,6 +157,8 @@ fn an_answer_that_never_comes_is_a_timeout_and_its_caller_goes_on() {
     let waited = json["failure_latency_us"]["min"].as_f64().unwrap();
     assert!(waited >= 150_000.0, "{waited}");
     assert_eq!(json["latency_us"]["count"], 14, "failures are not in the latency");
+    let ratio = json["little"]["ratio"].as_f64().unwrap();
+    assert!((0.9..=1.1).contains(&ratio), "but they were in flight: {ratio}");
 }
 
 #[test]

@@ -1,0 +1,165 @@
+//! Stage times: which calls ask the server for them, and what the answers add up to.
+
+use crate::latency::{Latency, Summary};
+use echo_common::wire::native::Stages;
+
+/// Picks one call in N by counting down. The countdown varies around N, so that the calls that are
+/// picked do not keep time with batches or connections; it is drawn anew for a call that is picked,
+/// and costs the others one subtraction.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    every: u64,
+    left: u64,
+    state: u64,
+}
+
+impl Sampler {
+    /// A sampler of one call in `every`, or of none.
+    pub(crate) fn new(every: Option<u64>, seed: u64) -> Sampler {
+        let mut sampler = Sampler { every: every.unwrap_or(0), left: u64::MAX, state: seed };
+        if every.is_some() {
+            sampler.left = sampler.countdown();
+        }
+        sampler
+    }
+
+    /// Whether the next call is picked.
+    #[inline]
+    pub(crate) fn pick(&mut self) -> bool {
+        self.left -= 1;
+        if self.left > 0 {
+            return false;
+        }
+        self.left = self.countdown();
+        true
+    }
+
+    /// 1 to 2N - 1, N on average.
+    #[cold]
+    fn countdown(&mut self) -> u64 {
+        1 + next_random(&mut self.state) % (2 * self.every - 1).max(1)
+    }
+}
+
+/// The next number of a sequence that is the same in every run (splitmix64).
+pub(crate) fn next_random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The names of a call's parts, in the order of its life. `rest` is what the server did not see:
+/// the client and the network.
+pub(crate) const PARTS: [&str; 6] = ["decoded", "queued", "taken", "served", "written", "rest"];
+
+/// Where the sampled calls spent their time.
+#[derive(Clone, Debug)]
+pub(crate) struct StageTimes {
+    parts: [Latency; PARTS.len()],
+    total: Latency,
+    /// Calls whose stages came to more than their latency; the rest counts as 0 then.
+    overruns: u64,
+}
+
+impl StageTimes {
+    /// Nothing sampled.
+    pub(crate) fn new() -> StageTimes {
+        StageTimes {
+            parts: std::array::from_fn(|_| Latency::new()),
+            total: Latency::new(),
+            overruns: 0,
+        }
+    }
+
+    /// Adds a call that took `latency_ns`, of which the server had these.
+    pub(crate) fn record(&mut self, stages: &Stages, latency_ns: u64) {
+        let stages = stages.all().map(u64::from);
+        let in_server: u64 = stages.iter().sum();
+        self.overruns += u64::from(in_server > latency_ns);
+        let rest = latency_ns.saturating_sub(in_server);
+        for (part, ns) in self.parts.iter_mut().zip(stages.into_iter().chain([rest])) {
+            part.record(ns);
+        }
+        self.total.record(latency_ns);
+    }
+
+    /// Completes the recorders.
+    pub(crate) fn settle(&mut self) {
+        self.parts.iter_mut().chain([&mut self.total]).for_each(Latency::settle);
+    }
+
+    /// Adds what another worker sampled.
+    pub(crate) fn add(&mut self, other: &StageTimes) {
+        for (part, more) in self.parts.iter_mut().zip(&other.parts) {
+            part.add(more);
+        }
+        self.total.add(&other.total);
+        self.overruns += other.overruns;
+    }
+
+    /// The figures of each part, of the calls as wholes, and how many calls were overrun.
+    pub(crate) fn summary(&mut self) -> ([Option<Summary>; PARTS.len()], Option<Summary>, u64) {
+        let parts = self.parts.each_mut().map(Latency::summary);
+        (parts, self.total.summary(), self.overruns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn one_call_in_n_is_picked_and_never_in_step() {
+        let picked = |every| {
+            let mut sampler = Sampler::new(every, 7);
+            (0..1_000_000).filter(|_| sampler.pick()).collect::<Vec<u64>>()
+        };
+        assert!(picked(None).is_empty());
+        assert_eq!(picked(Some(1)).len(), 1_000_000);
+        let hundredth = picked(Some(100));
+        assert!((9_500..=10_500).contains(&hundredth.len()), "{}", hundredth.len());
+        let in_step = hundredth.iter().filter(|index| *index % 10 == 0).count();
+        assert!((800..=1_200).contains(&in_step), "{in_step}");
+    }
+
+    proptest! {
+        #[test]
+        fn the_parts_of_a_call_add_up_to_its_latency(
+            calls in prop::collection::vec((any::<[u16; 5]>(), 0u64..1_000_000), 1..50),
+            cut in 0usize..50,
+        ) {
+            let of = |calls: &[([u16; 5], u64)]| {
+                let mut times = StageTimes::new();
+                for (ns, rest) in calls {
+                    let [a, b, c, d, e] = ns.map(u32::from);
+                    let stages = Stages {
+                        decoded_ns: a, queued_ns: b, taken_ns: c, served_ns: d, written_ns: e,
+                    };
+                    let in_server: u64 = ns.iter().map(|&ns| u64::from(ns)).sum();
+                    times.record(&stages, in_server + rest);
+                }
+                times.settle();
+                times
+            };
+            let (a, b) = calls.split_at(cut % calls.len());
+            let mut times = of(a);
+            times.add(&of(b));
+            let (parts, total, overruns) = times.summary();
+            let sum: f64 = parts.iter().map(|part| part.unwrap().mean).sum();
+            let total = total.unwrap();
+            prop_assert!((sum - total.mean).abs() < 1e-6 * total.mean.max(1.0));
+            prop_assert_eq!((overruns, total.count), (0, calls.len() as u64));
+        }
+    }
+
+    #[test]
+    fn stages_longer_than_the_call_are_counted_and_leave_no_negative_rest() {
+        let mut times = StageTimes::new();
+        times.record(&Stages { taken_ns: 10, ..Stages::default() }, 9);
+        let (parts, total, overruns) = times.summary();
+        assert_eq!((parts[5].unwrap().max, total.unwrap().count, overruns), (0.0, 1, 1));
+    }
+}
