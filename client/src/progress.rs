@@ -24,6 +24,7 @@ pub(crate) struct Progress {
     /// When the measured phase began; warm-up before.
     start_ns: Option<u64>,
     last: (u64, Counts),
+    emulated: bool,
 }
 
 enum Form {
@@ -61,11 +62,13 @@ impl Progress {
             next_ns: now.saturating_add(period_ns),
             start_ns: None,
             last: (now, Counts::default()),
+            emulated: false,
         }
     }
 
-    /// The measured phase begins.
-    pub(crate) fn begin(&mut self, start_ns: u64) {
+    /// The measured phase begins; `emulated` says that its rates are no real ones.
+    pub(crate) fn begin(&mut self, start_ns: u64, emulated: bool) {
+        self.emulated = emulated;
         self.start_ns = Some(start_ns);
         self.last = (start_ns, Counts::default());
         self.next_ns = start_ns.saturating_add(self.period_ns);
@@ -91,7 +94,8 @@ impl Progress {
                 let answered = counts.ok.saturating_sub(self.last.1.ok);
                 let rate = if seconds > 0.0 { answered as f64 / seconds } else { 0.0 };
                 let text = format!(
-                    "{:.2} % ({done}) {} calls/s, {} failures",
+                    "{}{:.2} % ({done}) {} calls/s, {} failures",
+                    if self.emulated { "emulated: " } else { "" },
                     share * 100.0,
                     grouped(rate.round() as u64),
                     grouped(counts.failed)

@@ -182,7 +182,8 @@ impl Stage<'_> {
         self.control.measure(options.duration.map(clock::ns), drain_ns);
         let start_ns = self.control.view().start_ns;
         self.timeline.begin(start_ns);
-        self.progress.begin(start_ns);
+        let emulated = before.server.as_ref().is_some_and(|server| server.emulated);
+        self.progress.begin(start_ns, emulated);
         self.crew.go();
         self.wait(self.control.view().end_ns, Until::SignalOrEnd)?;
         // Without the first half the second is of no use.

@@ -50,14 +50,14 @@ pub(crate) fn next_random(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The names of a call's parts, in the order of its life. `rest` is what the server did not see:
-/// the client and the network.
-pub(crate) const PARTS: [&str; 6] = ["decoded", "queued", "taken", "served", "written", "rest"];
+/// The parts of a call: the server's five stages in order, and the rest, which is what the server
+/// did not see of it, client and network.
+pub(crate) const PARTS: usize = 6;
 
 /// Where the sampled calls spent their time.
 #[derive(Clone, Debug)]
 pub(crate) struct StageTimes {
-    parts: [Latency; PARTS.len()],
+    parts: [Latency; PARTS],
     total: Latency,
     /// Calls whose stages came to more than their latency; the rest counts as 0 then.
     overruns: u64,
@@ -100,7 +100,7 @@ impl StageTimes {
     }
 
     /// The figures of each part, of the calls as wholes, and how many calls were overrun.
-    pub(crate) fn summary(&mut self) -> ([Option<Summary>; PARTS.len()], Option<Summary>, u64) {
+    pub(crate) fn summary(&mut self) -> ([Option<Summary>; PARTS], Option<Summary>, u64) {
         let parts = self.parts.each_mut().map(Latency::summary);
         (parts, self.total.summary(), self.overruns)
     }

@@ -1,11 +1,13 @@
 //! Streams of answers, right and wrong, whole and in pieces.
 
 use super::*;
-use crate::outcome::Outcomes;
+use crate::outcome::{Extras, Outcomes};
 use echo_common::wire::native::{FLAG_WANT_STAGES, Status, error_frame};
 use proptest::prelude::*;
 
 const CALLS: usize = 6;
+const STAGES: Stages =
+    Stages { decoded_ns: 1, queued_ns: 2, taken_ns: 3, served_ns: 4, written_ns: 5 };
 /// The call that asks for its stages.
 const ASKING: usize = 5;
 
@@ -28,7 +30,7 @@ fn frames(payload: usize) -> CallFrames {
 fn started(calls: usize) -> (CallTable, Vec<u64>, Ledger) {
     let mut table = CallTable::new(calls);
     let ids = (0..calls).map(|call| table.start(0, true, call == ASKING)).collect();
-    let mut ledger = Ledger::new(Extras { stages: true, ..Extras::default() });
+    let mut ledger = Ledger::new(Extras { stages: true });
     ledger.started(calls as u64, true, 0);
     (table, ids, ledger)
 }
@@ -38,6 +40,11 @@ fn reply(frames: &CallFrames, id: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     frames.encode(id, &mut bytes);
     bytes[4] = Kind::Reply as u8;
+    if wants_stages(id) {
+        let length = (bytes.len() - 4 + STAGES_LEN) as u32;
+        bytes[..4].copy_from_slice(&length.to_be_bytes());
+        bytes.splice(HEADER_LEN..HEADER_LEN, STAGES.encode());
+    }
     bytes
 }
 

@@ -3,17 +3,20 @@
 use super::errors::errors;
 use super::server::ServerFigures;
 use super::settings::{option_values, settings};
+use super::stages::StageFigures;
 use super::verdict::{Evidence, verdict};
 use super::{
     CpuPerCall, EndedBy, HostFigures, Little, OutcomeCounts, Rates, Report, SCHEMA_VERSION, Window,
     WorkerFigures, date, ratio,
 };
 use crate::latency::Summary;
+use crate::outcome::LostKind;
 use crate::plan::Plan;
 use crate::run::{NamedResult, Reading, RunResult};
 use echo_common::host::{self, Host};
 use echo_common::quantity::format_duration;
 use echo_common::signals::Signal;
+use echo_common::wire::native::Status;
 use echo_common::{address, open_files};
 
 /// How many calls there were and how long they took on average, in microseconds.
@@ -25,6 +28,7 @@ const NOTES_MAX: usize = 8;
 /// Makes the report.
 pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     let outcomes = run.ledger.outcomes.clone();
+    let mut stage_times = run.ledger.stage_times.take();
     let window = window(plan, &run);
     let calls_per_s = ratio(window.ok_replies as f64, window.seconds);
     let latency = run.ledger.latency.summary();
@@ -47,12 +51,15 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     let failure_latency = run.ledger.failure_latency.summary();
     let mean = |summary: Summary| (summary.count, summary.mean);
     let little = little(area, &window, calls_per_s, latency.map(mean), failure_latency.map(mean));
+    let mean_us = latency.map(|latency| latency.mean);
+    let stages_us = stage_times.as_mut().map(|times| StageFigures::of(times, mean_us));
     Report {
         schema_version: SCHEMA_VERSION,
         program: env!("CARGO_PKG_NAME"),
         version: env!("CARGO_PKG_VERSION"),
         date: date::now(),
         loop_type: "closed",
+        emulated: run.before.server.as_ref().map(|server| server.emulated),
         interrupted: run.interrupted.is_some(),
         signal: run.interrupted.map(signal_name),
         outcomes: OutcomeCounts {
@@ -70,7 +77,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         warmup_calls: outcomes.warmup_calls,
         warmup_failed: outcomes.warmup_failed,
         errors: errors(&run.ledger, &format_duration(plan.options.timeout)),
-        notes: notes(&run.workers),
+        notes: notes(plan, &run),
         elapsed_s: window.elapsed_s,
         calls_per_s,
         window,
@@ -83,7 +90,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         failure_latency_us: failure_latency.into(),
         connect_us: run.connect_latency.summary().into(),
         cpu_us_per_call: cpu,
-        stages_us: None,
+        stages_us,
         little,
         verdict: verdict(evidence),
         settings: settings(plan, open_files::limits().soft),
@@ -237,9 +244,15 @@ fn most(shares: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     shares.flatten().max_by(f64::total_cmp)
 }
 
-fn notes(workers: &[NamedResult]) -> Vec<String> {
+fn notes(plan: &Plan, run: &RunResult) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
-    for note in workers.iter().flat_map(|worker| &worker.result.notes) {
+    let malformed = LostKind::Refused(Status::Malformed as u16);
+    if plan.options.stages.is_some()
+        && run.ledger.outcomes.connections_lost.contains_key(&malformed)
+    {
+        notes.push("the server does not know stage times: run without --stages".to_owned());
+    }
+    for note in run.workers.iter().flat_map(|worker| &worker.result.notes) {
         if notes.len() < NOTES_MAX && !notes.contains(note) {
             notes.push(note.clone());
         }

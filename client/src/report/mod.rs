@@ -6,6 +6,7 @@ mod errors;
 mod json;
 mod server;
 mod settings;
+mod stages;
 mod text;
 mod verdict;
 
@@ -32,6 +33,9 @@ pub(crate) struct Report {
     /// "closed": a caller calls again when its call has ended.
     #[serde(rename = "loop")]
     pub(crate) loop_type: &'static str,
+    /// Whether the server emulates a stage, so that rates and times are no real ones; none if it
+    /// was not asked.
+    pub(crate) emulated: Option<bool>,
     pub(crate) interrupted: bool,
     /// The signal that interrupted the run.
     pub(crate) signal: Option<&'static str>,
@@ -52,8 +56,8 @@ pub(crate) struct Report {
     pub(crate) failure_latency_us: Figures,
     pub(crate) connect_us: Figures,
     pub(crate) cpu_us_per_call: CpuPerCall,
-    /// Durations of the server's stages; this version does not ask for them.
-    pub(crate) stages_us: Option<f64>,
+    /// Of the sampled calls, under --stages.
+    pub(crate) stages_us: Option<stages::StageFigures>,
     pub(crate) little: Little,
     pub(crate) verdict: verdict::Verdict,
     pub(crate) settings: settings::Settings,

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 /// What the server did between the two snapshots, other clients' calls included.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct ServerFigures {
+    /// Synthetic costs of its stages.
+    pub(crate) costs: Option<String>,
+    pub(crate) emulated: bool,
     /// Time between the snapshots, by the server's clock.
     pub(crate) window_s: f64,
     pub(crate) calls: u64,
@@ -78,6 +81,8 @@ impl ServerFigures {
             _ => None,
         };
         Some(ServerFigures {
+            costs: after.costs.clone(),
+            emulated: after.emulated,
             window_s: window_ns as f64 / 1e9,
             calls,
             replies: after.replies.saturating_sub(before.replies),

@@ -1,6 +1,7 @@
 //! The report for people: freon's block first, in freon's layout, then what freon leaves out.
 
 use super::server::{ServerFigures, ThreadFigures};
+use super::stages::{PartFigures, StageFigures};
 use super::verdict::percent;
 use super::{Figures, Report};
 use crate::options::Verify;
@@ -19,6 +20,9 @@ pub(crate) fn text(report: &Report) -> String {
     freon_block(&mut page, report);
     outcomes(&mut page, report);
     load(&mut page, report);
+    if let Some(stages) = &report.stages_us {
+        self::stages(&mut page, stages);
+    }
     cpu(&mut page, report);
     if let Some(server) = &report.server {
         self::server(&mut page, server);
@@ -33,6 +37,10 @@ pub(crate) fn text(report: &Report) -> String {
 fn freon_block(page: &mut Page, report: &Report) {
     page.line(format!("{} {}", report.date, "=".repeat(WIDTH - report.date.len() - 1)));
     page.line("");
+    if report.emulated == Some(true) {
+        page.line("emulated: a stage of the server has a paced cost; rates and times are not real");
+        page.line("");
+    }
     page.rule("Timers");
     page.line("rpc-payload");
     page.field("count", report.outcomes.ok);
@@ -185,6 +193,43 @@ fn load(page: &mut Page, report: &Report) {
     );
 }
 
+fn stages(page: &mut Page, stages: &StageFigures) {
+    page.section("Stages");
+    if stages.count == 0 {
+        return page.field("sampled calls", "none brought stage times");
+    }
+    let us = |us: Option<f64>| us.map_or("n/a".to_owned(), |us| format!("{us:.1}"));
+    let row = |name: &str, part: &PartFigures| {
+        let figures = [part.mean, part.p50, part.p95, part.p99, part.max];
+        figures
+            .iter()
+            .fold(format!("{name:<20}"), |row, &figure| format!("{row}{:>12}", us(figure)))
+    };
+    page.line(format!(
+        "{:<20}{:>12}{:>12}{:>12}{:>12}{:>12}",
+        "us", "mean", "median", "95%", "99%", "max"
+    ));
+    for (name, part) in stages.parts() {
+        page.line(row(name, part));
+    }
+    page.line(row("total", &stages.total));
+    page.line("");
+    page.field(
+        "sampled calls",
+        format!(
+            "{}; mean of the parts {} us together, mean latency of these calls {} us, which is \
+             {} of that of all calls; rest is the client and the network",
+            grouped(stages.count),
+            us(stages.sum_of_means_us()),
+            us(stages.total.mean),
+            share(stages.total_to_all_calls)
+        ),
+    );
+    if stages.overruns > 0 {
+        page.field("overruns", format!("{} calls", grouped(stages.overruns)));
+    }
+}
+
 fn cpu(page: &mut Page, report: &Report) {
     page.section("CPU");
     let us = |value: Option<f64>| value.map_or("n/a".to_owned(), |us| format!("{us:.2} us"));
@@ -222,6 +267,10 @@ fn cpu(page: &mut Page, report: &Report) {
 
 fn server(page: &mut Page, server: &ServerFigures) {
     page.section("Server");
+    if let Some(costs) = &server.costs {
+        page.field("stage costs", costs.escape_debug());
+        page.line("");
+    }
     thread_table(page, "reader", "connections", &server.readers, |thread| {
         thread.connections.map_or("n/a".to_owned(), grouped)
     });
