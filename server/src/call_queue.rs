@@ -60,6 +60,15 @@ pub struct Put {
     pub blocked_ns: Option<u64>,
 }
 
+/// How a take came to its calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Take {
+    /// The handler had to sleep first.
+    pub slept: bool,
+    /// Time for which it gave its processor away before that, in nanoseconds.
+    pub yielded_ns: u64,
+}
+
 /// A reader that waits for room, with the part of its pass that is not in the queue yet.
 struct Waiting<R> {
     reader: usize,
@@ -151,12 +160,11 @@ impl<R: Run> CallQueue<R> {
     }
 
     /// Takes up to `calls_max` calls (at least one) into `batch` for handler number `handler`;
-    /// sleeps while there are none. Returns whether it slept, or `None` when the queue is closed
-    /// and empty.
-    pub fn take(&self, handler: usize, calls_max: u32, batch: &mut Vec<R>) -> Option<bool> {
+    /// sleeps while there are none. `None` means that the queue is closed and empty.
+    pub fn take(&self, handler: usize, calls_max: u32, batch: &mut Vec<R>) -> Option<Take> {
         debug_assert!(calls_max > 0 && batch.is_empty());
         let mut state = lock(&self.state);
-        let mut slept = false;
+        let mut take = Take::default();
         let mut looked = false;
         while state.runs.is_empty() {
             if state.closed {
@@ -165,12 +173,14 @@ impl<R: Run> CallQueue<R> {
             if !std::mem::replace(&mut looked, true) {
                 state.looking += 1;
                 drop(state);
+                let since_ns = clock::now_ns();
                 yield_now();
+                take.yielded_ns = clock::elapsed_ns(since_ns, clock::now_ns());
                 state = lock(&self.state);
                 state.looking -= 1;
                 continue;
             }
-            slept = true;
+            take.slept = true;
             state.asleep[handler] = true;
             state.sleepers += 1;
             while state.asleep[handler] {
@@ -183,7 +193,7 @@ impl<R: Run> CallQueue<R> {
         for reader in admitted {
             self.readers[reader].notify_one();
         }
-        Some(slept)
+        Some(take)
     }
 
     /// Moves runs into `batch`, and what waits for room up behind them. A run is not taken apart

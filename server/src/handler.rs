@@ -210,9 +210,10 @@ pub(crate) fn run(
     executor.settle();
     let calls_max = executor.batch_max();
     let mut batch = Vec::new();
-    while let Some(slept) = queue.take(number, calls_max, &mut batch) {
+    while let Some(take) = queue.take(number, calls_max, &mut batch) {
         meters.takes.add(1);
-        meters.wakeups.add(u64::from(slept));
+        meters.wakeups.add(u64::from(take.slept));
+        meters.thread.yielded_ns.add(take.yielded_ns);
         meters.calls.add(batch.iter().map(|run| u64::from(run.count)).sum());
         let stamped = batch.iter().any(|run| run.stamps.is_some());
         executor.serve(batch.drain(..), stamped, &meters.out);

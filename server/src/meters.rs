@@ -48,6 +48,8 @@ pub struct ThreadMeter {
     tid: AtomicI32,
     /// The CPU that the thread is pinned to, once it is known to be.
     pinned: OnceLock<usize>,
+    /// Time for which the thread gave its processor away, in nanoseconds; written by the thread.
+    pub yielded_ns: Counter,
     /// The thread's times at its end; the kernel forgets them with the thread.
     last: OnceLock<cpu_time::ThreadTimes>,
 }
@@ -57,7 +59,8 @@ impl ThreadMeter {
     pub fn new(name: String) -> ThreadMeter {
         assert!(name.len() <= 15, "the kernel cuts thread names at 15 bytes: {name}");
         let (pinned, last) = (OnceLock::new(), OnceLock::new());
-        ThreadMeter { name, tid: AtomicI32::new(0), pinned, last }
+        let yielded_ns = Counter::default();
+        ThreadMeter { name, tid: AtomicI32::new(0), pinned, yielded_ns, last }
     }
 
     /// Called once by the thread itself.
@@ -78,6 +81,14 @@ impl ThreadMeter {
     pub fn ended(&self) {
         // Set once, as above.
         let _ = self.last.set(self.times());
+    }
+
+    /// Its [`times`](Self::times) without the waits after it gave its processor away: those are
+    /// part of the hand-off, and no sign that the thread had more to do than it could.
+    pub fn wanted(&self) -> cpu_time::ThreadTimes {
+        let times = self.times();
+        let wait_ns = times.wait_ns.saturating_sub(self.yielded_ns.get());
+        cpu_time::ThreadTimes { wait_ns, ..times }
     }
 
     /// CPU and run-queue time so far; zeros before the thread runs and where the kernel keeps none.

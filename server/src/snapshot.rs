@@ -76,7 +76,7 @@ pub struct ReaderSnapshot {
     pub cpu: Option<usize>,
     /// CPU time.
     pub cpu_ns: u64,
-    /// Time runnable without a CPU.
+    /// Time runnable without a CPU, except where the thread gave its own away.
     pub wait_ns: u64,
     /// Calls read.
     pub calls: u64,
@@ -99,7 +99,7 @@ pub struct HandlerSnapshot {
     pub cpu: Option<usize>,
     /// CPU time.
     pub cpu_ns: u64,
-    /// Time runnable without a CPU.
+    /// Time runnable without a CPU, except where the thread gave its own away.
     pub wait_ns: u64,
     /// Calls served.
     pub calls: u64,
@@ -190,7 +190,7 @@ impl Snapshots {
 
     fn readers(&self) -> Vec<ReaderSnapshot> {
         let one = |reader: &crate::meters::ReaderMeters| {
-            let times = reader.thread.times();
+            let times = reader.thread.wanted();
             let opened = reader.connections_opened.get();
             ReaderSnapshot {
                 name: reader.thread.name.clone(),
@@ -209,7 +209,7 @@ impl Snapshots {
 
     fn handlers(&self) -> Vec<HandlerSnapshot> {
         let one = |handler: &crate::meters::HandlerMeters| {
-            let times = handler.thread.times();
+            let times = handler.thread.wanted();
             HandlerSnapshot {
                 name: handler.thread.name.clone(),
                 cpu: handler.thread.pinned(),

@@ -22,7 +22,11 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
     let mut out = format!("{emulated}{rate} calls/s, {} connections", now.connections_open);
     out += "; readers busy (calls per wake-up):";
     for (reader, was) in now.readers.iter().zip(&before.readers) {
-        let busy = busy(reader.cpu_ns - was.cpu_ns, reader.wait_ns - was.wait_ns, elapsed_ns);
+        let busy = busy(
+            reader.cpu_ns - was.cpu_ns,
+            reader.wait_ns.saturating_sub(was.wait_ns),
+            elapsed_ns,
+        );
         let calls = per(reader.calls - was.calls, reader.wakeups - was.wakeups);
         // Writing to a string cannot fail.
         let _ = write!(out, " {:.0} % ({calls:.1})", 100.0 * busy);
@@ -34,7 +38,7 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
         out += "; handlers busy:";
         for (handler, was) in now.handlers.iter().zip(&before.handlers) {
             let cpu_ns = handler.cpu_ns - was.cpu_ns;
-            let busy = busy(cpu_ns, handler.wait_ns - was.wait_ns, elapsed_ns);
+            let busy = busy(cpu_ns, handler.wait_ns.saturating_sub(was.wait_ns), elapsed_ns);
             let _ = write!(out, " {:.0} %", 100.0 * busy);
         }
     }
