@@ -4,6 +4,7 @@
 use crate::connect::{self, ConnectFailure, Target, WAKER};
 use crate::control::Control;
 use crate::latency::Latency;
+use crate::notice;
 use crate::plan::{Plan, Share};
 use crate::worker::{Job, Worker, WorkerResult};
 use echo_common::pinning;
@@ -150,7 +151,7 @@ fn work(start: Start) -> io::Result<Option<WorkerResult>> {
     if let Some(&cpu) = plan.pins.get(index)
         && let Err(error) = pinning::pin_current_thread(cpu)
     {
-        eprintln!("warning: worker-{index:02} runs unpinned: {error}");
+        notice::warning(format_args!("worker-{index:02} runs unpinned: {error}"));
     }
     let control: &Control = &job.control;
     let target = Target { addresses: &plan.addresses, timeout: plan.options.connect_timeout };

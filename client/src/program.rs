@@ -10,6 +10,7 @@ use crate::run::{self, RunError, RunResult};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use echo_common::{open_files, pinning};
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -55,7 +56,15 @@ fn prepare() -> Result<Plan, Exit> {
             plan.connections, plan.callers
         ));
     }
+    let cpus = if plan.pins.is_empty() { plan.allowed_cpus.len() } else { distinct(&plan.pins) };
+    if plan.workers > cpus {
+        notice::warning(format_args!("{} workers share {cpus} CPUs", plan.workers));
+    }
     Ok(plan)
+}
+
+fn distinct(cpus: &[usize]) -> usize {
+    cpus.iter().collect::<BTreeSet<_>>().len()
 }
 
 fn refuse(error: &PlanError) -> Exit {

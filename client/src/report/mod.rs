@@ -4,6 +4,7 @@ mod build;
 mod date;
 mod errors;
 mod json;
+mod page;
 mod server;
 mod settings;
 mod stages;

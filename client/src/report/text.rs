@@ -1,16 +1,14 @@
 //! The report for people: freon's block first, in freon's layout, then what freon leaves out.
 
+use super::page::{NAME_WIDTH, Page, WIDTH};
 use super::server::{ServerFigures, ThreadFigures};
 use super::stages::{PartFigures, StageFigures};
 use super::verdict::percent;
 use super::{Figures, Report};
 use crate::options::Verify;
 use echo_common::quantity::{format_size, grouped};
-use std::fmt::{Display, Write};
+use std::fmt::Write;
 
-const WIDTH: usize = 80;
-/// Names end here, as in the block that freon prints.
-const NAME_WIDTH: usize = 18;
 /// Rows of a table of threads; the busiest are shown.
 const ROWS_MAX: usize = 32;
 
@@ -309,6 +307,7 @@ fn server(page: &mut Page, server: &ServerFigures) {
         ),
     );
     for (limit, acted) in &server.limits {
+        let limit = printable(limit, 40);
         page.field("limit", format!("{limit} acted {}", counted(*acted, "time")));
     }
 }
@@ -327,7 +326,7 @@ fn thread_table(
     for thread in threads.iter().take(ROWS_MAX) {
         page.line(format!(
             "{:<16}{:>16}{:>10}{:>10}{:>14}{:>14}",
-            printable(&thread.name),
+            printable(&thread.name, 15),
             grouped(thread.calls),
             share(thread.busy_share),
             share(thread.cpu_share),
@@ -383,44 +382,7 @@ fn decimal(value: Option<f64>) -> String {
     value.map_or("n/a".to_owned(), |value| format!("{value:.2}"))
 }
 
-/// A thread's name as the server sent it, safe to print and short.
-fn printable(name: &str) -> String {
-    name.escape_debug().take(15).collect()
-}
-
-/// Lines of at most 80 columns.
-struct Page {
-    out: String,
-}
-
-impl Page {
-    fn line(&mut self, text: impl Display) {
-        let text = text.to_string();
-        self.out.push_str(text.trim_end());
-        self.out.push('\n');
-    }
-
-    fn section(&mut self, title: &str) {
-        self.line("");
-        self.rule(title);
-    }
-
-    fn rule(&mut self, title: &str) {
-        self.line(format!("-- {title} {}", "-".repeat(WIDTH - title.len() - 4)));
-    }
-
-    /// `name = text`, with the text broken between words where a line is full.
-    fn field(&mut self, name: &str, text: impl Display) {
-        let text = text.to_string();
-        let mut line = format!("{name:>NAME_WIDTH$} =");
-        for word in text.split(' ') {
-            if line.chars().count() + 1 + word.chars().count() > WIDTH {
-                self.line(&line);
-                line = " ".repeat(NAME_WIDTH + 2);
-            }
-            line.push(' ');
-            line.push_str(word);
-        }
-        self.line(line);
-    }
+/// A name as the server sent it, safe to print and short.
+fn printable(name: &str, most: usize) -> String {
+    name.escape_debug().take(most).collect()
 }

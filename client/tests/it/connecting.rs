@@ -4,7 +4,6 @@ use crate::kit::{Client, Ended, HANG, PROGRAM, Peer, outcome, run};
 use socket2::{Domain, Socket, Type};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
-use std::time::Duration;
 
 /// A port on which nobody listens.
 fn closed_port() -> SocketAddr {
@@ -149,5 +148,4 @@ fn a_target_elsewhere_is_warned_about() {
     assert!(ended.stderr.contains("warning: 192.0.2.1:9 is not this host"), "{ended:?}");
     let quiet = Client::start(&format!("--server {}", closed_port())).end();
     assert!(!quiet.stderr.contains("warning"), "{quiet:?}");
-    assert!(Duration::from_millis(50) < HANG);
 }

@@ -142,7 +142,7 @@ fn counting() -> Peer {
                 "handlers": [{"name": "handler-00", "cpu": 1, "cpu_ns": 100_000_000 * time,
                               "calls": done, "takes": done, "wakeups": 0}],
                 "queue": {"depth": 0, "depth_max": 4, "capacity": 100, "full_waits": 0},
-                "limits": {"owed_bytes": time}, "something_new": {"x": []},
+                "limits": {"owed_bytes": time, "\u{1b}]0;x": time}, "something_new": {"x": []},
             });
             talk.frame(STATS, 0, call.id, snapshot.to_string().as_bytes());
         }

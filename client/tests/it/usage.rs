@@ -109,3 +109,18 @@ fn help_and_version_are_no_errors() {
         assert!(ended.stdout.contains(expected), "{}", ended.stdout);
     }
 }
+
+#[test]
+fn workers_stay_on_the_cpus_that_were_named() {
+    let peer = Peer::echo();
+    let cpu = echo_common::pinning::allowed_cpus()[0];
+    let arguments = format!(
+        "--server {} --server-stats off --format json -n 100 --workers 3 --pin {cpu}",
+        peer.address
+    );
+    let ended = Client::start(&arguments).end();
+    assert_eq!(ended.stderr, "warning: 3 workers share 1 CPUs\n");
+    let json = ended.json();
+    assert_eq!(json["settings"]["workers"], 3);
+    assert!(json["settings"]["worker_cpus"].as_str().unwrap().starts_with(&cpu.to_string()));
+}
