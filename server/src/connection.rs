@@ -549,3 +549,6 @@ impl Refusal {
         Refusal::new(Status::TimedOut, "a frame stayed incomplete for too long".into())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,8 @@ pub mod complaints;
 mod connection;
 pub mod cost;
 mod deadlines;
+#[cfg(test)]
+mod fake;
 mod handler;
 mod handler_cost;
 mod intake;

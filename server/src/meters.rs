@@ -152,7 +152,8 @@ pub struct HandlerMeters {
 /// What one thread wrote to sockets.
 #[derive(Debug, Default)]
 pub struct OutMeters {
-    /// Replies whose last byte a socket took.
+    /// Replies that sockets took. Those gathered in one buffer count when all of it is gone, so
+    /// that a connection that breaks in between has rather too few here.
     pub replies: Counter,
     /// Replies (error replies too) dropped because their connection had ended.
     pub undeliverable: Counter,

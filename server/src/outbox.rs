@@ -72,7 +72,7 @@ impl Allowance {
 /// What a flush did, for the meters of the thread that ran it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flushed {
-    /// Replies whose last byte the socket took.
+    /// Replies that the socket took; those gathered in one buffer count when all of it is gone.
     pub replies: u64,
     /// Replies that were dropped because the connection had ended.
     pub undeliverable: u64,
@@ -346,3 +346,6 @@ impl Outbox {
         None
     }
 }
+
+#[cfg(test)]
+mod tests;

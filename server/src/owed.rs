@@ -300,3 +300,6 @@ impl Owed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,7 +32,7 @@ pub struct Snapshot {
     pub calls: u64,
     /// Stats calls read. With `calls`, they come to the replies and what is still in the server.
     pub stats_calls: u64,
-    /// Replies (error replies too) whose last byte a socket took.
+    /// Replies (error replies too) that sockets took, see [`OutMeters::replies`].
     pub replies: u64,
     /// Replies dropped because their connection had ended.
     pub replies_undeliverable: u64,
