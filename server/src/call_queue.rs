@@ -302,3 +302,6 @@ impl<R: Run> CallQueue<R> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -83,7 +83,7 @@ type Meanwhile = Box<dyn FnMut() + Send>;
 #[derive(Clone)]
 pub(crate) struct FakeSocket {
     pipes: Arc<Mutex<Pipes>>,
-    /// Runs during each write, while no lock is held.
+    /// Runs during each write, while no lock of the server is held.
     meanwhile: Arc<Mutex<Option<Meanwhile>>>,
 }
 
@@ -109,6 +109,12 @@ impl FakeSocket {
 
     pub(crate) fn during_writes(&self, what: impl FnMut() + Send + 'static) {
         *self.meanwhile.lock().unwrap() = Some(Box::new(what));
+    }
+
+    fn let_others_work(&self) {
+        if let Some(meanwhile) = &mut *self.meanwhile.lock().unwrap() {
+            meanwhile();
+        }
     }
 
     /// From now on a write may fail, or write nothing.
@@ -173,9 +179,7 @@ impl Transport for FakeSocket {
     }
 
     fn write(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
-        if let Some(meanwhile) = &mut *self.meanwhile.lock().unwrap() {
-            meanwhile();
-        }
+        self.let_others_work();
         let mut pipes = self.pipes();
         let total: usize = pieces.iter().map(|piece| piece.len()).sum();
         assert!(total > 0 && pieces.len() <= 1024, "{} pieces of {total} bytes", pieces.len());
@@ -196,6 +200,9 @@ impl Transport for FakeSocket {
         let mut n = total.min(pipes.room);
         if n == 0 {
             pipes.write_blocked = true;
+            drop(pipes);
+            // Room may come before the caller has seen that there is none.
+            self.let_others_work();
             return Err(io::ErrorKind::WouldBlock.into());
         }
         if pipes.dice.one_in(3) {
