@@ -126,3 +126,6 @@ impl Limits {
         out
     }
 }
+
+#[cfg(test)]
+mod tests;

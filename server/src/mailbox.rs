@@ -154,3 +154,6 @@ impl Mailbox {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -289,3 +289,6 @@ fn placement(role: &str, threads: usize, cpus: &[usize]) -> Option<String> {
     distinct.dedup();
     Some(format!("{threads} {role}, pinned to CPUs {}", pinning::format_cpu_list(&distinct)))
 }
+
+#[cfg(test)]
+mod tests;

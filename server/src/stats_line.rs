@@ -78,3 +78,6 @@ pub fn summary(last: &Snapshot) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,6 +30,8 @@ struct Book {
     flushed: Flushed,
     paused: bool,
     closed: bool,
+    /// The reader may end the connection while a write runs.
+    closes_during_writes: bool,
     finished: u32,
     armed: u32,
 }
@@ -105,6 +107,11 @@ fn read(outbox: &Outbox, book: &mut Book) {
     assert!(total <= LIMITS.calls_max, "{total} calls in flight");
 }
 
+fn close(outbox: &Outbox, book: &mut Book) {
+    book.closed = true;
+    book.dropped += u64::from(outbox.close());
+}
+
 impl World {
     fn new(dice: &mut Dice) -> World {
         let socket = FakeSocket::new(dice.within(0..1 << 30) as u64);
@@ -120,6 +127,7 @@ impl World {
             flushed: Flushed::default(),
             paused: false,
             closed: false,
+            closes_during_writes: false,
             finished: 0,
             armed: 0,
         };
@@ -139,6 +147,7 @@ impl World {
             match book.dice.within(0..8) {
                 0 | 1 => assert!(!answer(&outbox, &mut book), "two writers were appointed"),
                 2 => read(&outbox, &mut book),
+                4 if book.closes_during_writes && book.dice.one_in(10) => close(&outbox, &mut book),
                 3 => {
                     let room = book.dice.within(1..20_000);
                     if socket.drain(room) {
@@ -183,10 +192,7 @@ impl World {
     }
 
     fn close(&self) {
-        let dropped = self.outbox.close();
-        let mut book = self.book();
-        book.closed = true;
-        book.dropped += u64::from(dropped);
+        close(&self.outbox, &mut self.book());
     }
 
     /// What the reader finds in its mailbox.
@@ -288,14 +294,18 @@ fn every_reply_leaves_once_in_order_however_the_socket_takes_it() {
 fn replies_are_sent_or_dropped_once_whenever_the_connection_breaks() {
     for_each_seed(256, |dice| {
         let world = World::new(dice);
-        world.socket.make_fragile();
-        let end = dice.within(0..200);
+        let (how, end) = (dice.within(0..4), dice.within(0..200));
+        match how {
+            0 => world.socket.make_fragile(),
+            1 => world.book().closes_during_writes = true,
+            _ => {}
+        }
         for step in 0..200 {
             world.step(dice);
             if step == end {
-                match dice.within(0..3) {
-                    0 => world.close(),
-                    1 => world.socket.reset(),
+                match how {
+                    2 => world.close(),
+                    3 => world.socket.reset(),
                     _ => {}
                 }
             }

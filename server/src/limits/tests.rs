@@ -1,0 +1,43 @@
+//! The table of limits against the options and the counters.
+
+use crate::meters::LimitMeters;
+use crate::options::Options;
+use clap::{CommandFactory, Parser};
+
+#[test]
+fn every_row_names_an_option_its_value_and_a_counter() {
+    let options = Options::try_parse_from(["echo-server"]).expect("defaults");
+    let table = options.plan(&[0]).expect("defaults fit").config.limits.table();
+    let command = Options::command();
+    let counters: Vec<&str> = LimitMeters::default().all().map(|(name, _)| name).collect();
+    assert!(table.lines().count() > 13, "{table}");
+    for row in table.lines().skip(1) {
+        let columns: Vec<&str> = row.split_whitespace().collect();
+        let option = columns[0].strip_prefix("--").expect("an option");
+        let known = command.get_arguments().any(|argument| argument.get_long() == Some(option));
+        assert!(known, "{option} is no option");
+        let counter = columns[2];
+        assert!(counter.starts_with('(') || counters.contains(&counter), "no counter {counter}");
+    }
+}
+
+#[test]
+fn every_time_that_is_off_is_never() {
+    let arguments = [
+        "echo-server",
+        "--handshake-timeout=off",
+        "--frame-timeout=0",
+        "--idle-timeout=off",
+        "--write-stall-timeout=off",
+    ];
+    let options = Options::try_parse_from(arguments).expect("legal");
+    let read = options.plan(&[0]).expect("they fit").config.limits.read();
+    for limit in [
+        read.handshake_timeout_ns,
+        read.frame_timeout_ns,
+        read.idle_timeout_ns,
+        read.write_stall_timeout_ns,
+    ] {
+        assert_eq!(limit, u64::MAX);
+    }
+}

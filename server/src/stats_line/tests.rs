@@ -1,0 +1,58 @@
+//! The lines of counters.
+
+use super::*;
+use crate::admission::Admission;
+use crate::call_queue::{CallQueue, WhenFull};
+use crate::cost::StageCosts;
+use crate::meters::Meters;
+use crate::snapshot::Snapshots;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+fn snapshot() -> Snapshot {
+    let meters = Arc::new(Meters::new(2, 2));
+    let queue = Arc::new(CallQueue::new(10, 2, 2, WhenFull::Wait, 0));
+    let admission = Admission::new(1, None, vec![]);
+    Snapshots::new(meters, Some(queue), admission, true, StageCosts::default()).take()
+}
+
+#[test]
+fn nothing_at_all_is_zero_and_not_nonsense() {
+    let now = snapshot();
+    for text in [line(&now, &now), summary(&now)] {
+        for nonsense in ["NaN", "nan", "inf"] {
+            assert!(!text.contains(nonsense), "{nonsense} in {text}");
+        }
+    }
+    assert_eq!(line(&now, &now).lines().count(), 1);
+}
+
+#[test]
+fn rates_are_of_the_time_between_the_snapshots() {
+    let before = snapshot();
+    let mut now = before.clone();
+    now.uptime_ns += 2_000_000_000;
+    now.calls += 5_000_000;
+    now.readers[0].cpu_ns += 1_000_000_000;
+    now.readers[0].calls += 300;
+    now.readers[0].wakeups += 100;
+    let text = line(&before, &now);
+    assert!(text.starts_with("2,500,000 calls/s"), "{text}");
+    assert!(text.contains(" 50 % (3.0) 0 % (0.0)"), "{text}");
+}
+
+#[test]
+fn the_summary_has_every_counter_once_as_name_and_number() {
+    let last = snapshot();
+    let text = summary(&last);
+    let counters = text.lines().find_map(|line| line.strip_prefix("counters:")).expect("counters");
+    let mut names = HashSet::new();
+    for pair in counters.split_whitespace() {
+        let (name, count) = pair.split_once('=').expect("name=count");
+        count.parse::<u64>().expect("a number");
+        assert!(names.insert(name), "{name} twice");
+    }
+    for name in last.limits.keys().copied().chain(["calls", "stats_calls", "replies"]) {
+        assert!(names.contains(name), "{name} is missing");
+    }
+}
