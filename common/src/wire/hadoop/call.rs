@@ -4,7 +4,7 @@ use super::fault::Fault;
 use super::fields::{self, ProtoError};
 use super::header::CallHeader;
 use super::method::MethodHeader;
-use super::packet;
+use super::packet::{self, LENGTH_LEN, Split};
 use super::reply::ReplyTo;
 use super::varint;
 
@@ -49,6 +49,46 @@ impl<'a> Call<'a> {
     #[inline]
     pub fn reply_to(&self) -> ReplyTo<'a> {
         ReplyTo::from(&self.header)
+    }
+}
+
+/// The calls in a run of whole packets that [`super::conversation`] has gone through.
+///
+/// What is not a call, or was answered there, is passed over, so a run may be kept as the bytes
+/// from its first call to its last, whatever came in between.
+#[derive(Clone, Debug)]
+pub struct Calls<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Calls<'a> {
+    /// The calls in `packets`, length words included.
+    #[inline]
+    pub fn of(packets: &'a [u8]) -> Calls<'a> {
+        Calls { rest: packets }
+    }
+
+    /// What is behind the call that came out last.
+    #[inline]
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+}
+
+impl<'a> Iterator for Calls<'a> {
+    type Item = Call<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Call<'a>> {
+        // The limit of a packet's length has been kept before.
+        while let Ok(Split::Packet(packet)) = packet::split(self.rest, u32::MAX) {
+            self.rest = &self.rest[LENGTH_LEN + packet.len()..];
+            match Call::decode(packet) {
+                Ok(call) if call.header.call_id >= 0 => return Some(call),
+                _ => {}
+            }
+        }
+        None
     }
 }
 

@@ -171,6 +171,18 @@ impl Conversation {
         }
     }
 
+    /// Appends the answer to what the server itself refuses: a call that finds the queue full, a
+    /// user who may not connect. A FATAL ends the conversation; behind one nothing is appended.
+    pub fn refuse(&mut self, fault: &Fault, to: ReplyTo, out: &mut Vec<u8>) {
+        if self.ending().is_some() {
+            return;
+        }
+        fault.answer(to, self.rules.package, out);
+        if fault.closes() {
+            self.phase = Phase::Over(Ending::Fatal);
+        }
+    }
+
     fn open<'a>(&mut self, bytes: &'a [u8]) -> Step<'a> {
         let refusal = match preamble::read(bytes) {
             Opening::NeedMore => {
@@ -219,10 +231,7 @@ impl Conversation {
 
     fn fail<'a>(&mut self, fault: Fault<'a>, to: ReplyTo) -> Event<'a> {
         let mut bytes = Vec::new();
-        fault.answer(to, self.rules.package, &mut bytes);
-        if fault.closes() {
-            self.phase = Phase::Over(Ending::Fatal);
-        }
+        self.refuse(&fault, to, &mut bytes);
         Event::Answer { bytes, cause: Cause::Fault(fault) }
     }
 

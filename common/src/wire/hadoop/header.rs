@@ -248,8 +248,10 @@ mod tests {
     fn an_unknown_enum_value_counts_as_absent() {
         let header = CallHeader::decode(&[8, 99, 0x10, 7, 0x18, 0, 0x22, 0]).unwrap();
         assert_eq!((header.kind, header.op, header.retry_count), (None, None, -1));
-        let header = CallHeader::decode(&[8, 2, 8, 99, 0x18, 0, 0x22, 0]).unwrap();
+        let bytes = [8, 2, 8, 99, 0x10, 1, 0x10, 7, 0x18, 0, 0x22, 0];
+        let header = CallHeader::decode(&bytes).unwrap();
         assert_eq!(header.kind, Some(RpcKind::ProtocolBuffer));
+        assert_eq!(header.op, Some(RpcOp::ContinuationPacket), "the last that is known");
     }
 
     #[test]

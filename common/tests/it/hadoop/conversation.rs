@@ -1,90 +1,17 @@
 //! The server's side of a connection, case by case.
 
+use super::answers::{Answer, answers, header, invalid_header, opened, undecodable};
 use super::kit::{
-    BENCH, ID, SASL, SIMPLE, Server, call, call_of, context, delimited, packet, packet_of, ping,
-    replies,
+    BENCH, ID, SIMPLE, Server, call, call_of, context, delimited, packet, packet_of, ping, replies,
 };
+use echo_common::wire::hadoop::call::Calls;
 use echo_common::wire::hadoop::conversation::{Ending, Rules};
-use echo_common::wire::hadoop::fault::Package;
+use echo_common::wire::hadoop::fault::{Fault, Package};
 use echo_common::wire::hadoop::header::{CallHeader, RpcKind, RpcOp};
 use echo_common::wire::hadoop::method::MethodHeader;
 use echo_common::wire::hadoop::packet::LengthError;
 use echo_common::wire::hadoop::preamble::Refusal;
-use echo_common::wire::hadoop::reply::{ErrorCode, Status};
-
-/// What an answer must be: call id, retry count, client id, kind of failure, class and text.
-#[derive(Debug, PartialEq, Eq)]
-struct Answer {
-    call_id: i32,
-    retry_count: i32,
-    client_id: Vec<u8>,
-    status: Status,
-    code: Option<ErrorCode>,
-    class: String,
-    text: String,
-}
-
-fn answers(server: &Server) -> Vec<Answer> {
-    let text = |bytes: Option<&[u8]>| String::from_utf8(bytes.unwrap_or(b"").to_vec()).unwrap();
-    let seen = replies(&server.answers).expect("the answers are packets");
-    seen.iter()
-        .map(|(header, _)| Answer {
-            call_id: header.call_id,
-            retry_count: header.retry_count,
-            client_id: header.client_id.to_vec(),
-            status: header.status,
-            code: header.failure.code,
-            class: text(header.failure.class),
-            text: text(header.failure.text),
-        })
-        .collect()
-}
-
-/// The stream, then a good call: one FATAL answer, then nothing.
-fn fatal(stream: &[u8], call_id: i32, retry_count: i32, code: ErrorCode, class: &str, text: &str) {
-    let server = Server::fed([stream, &call(77, b"late"), &context()]);
-    let expected = Answer {
-        call_id,
-        retry_count,
-        client_id: vec![],
-        status: Status::Fatal,
-        code: Some(code),
-        class: class.to_owned(),
-        text: text.to_owned(),
-    };
-    assert_eq!(answers(&server), [expected]);
-    assert_eq!(server.ending, Some(Ending::Fatal));
-}
-
-fn invalid_header(stream: &[u8], call_id: i32, retry_count: i32, text: &str) {
-    let class = "org.apache.hadoop.ipc.RpcServerException";
-    fatal(stream, call_id, retry_count, ErrorCode::FatalInvalidRpcHeader, class, text);
-}
-
-fn undecodable(stream: &[u8], call_id: i32, message: &str, error: &str) {
-    let class = "org.apache.hadoop.ipc.RpcServerException";
-    let text = format!(
-        "Error decoding {message}: \
-         org.apache.hadoop.thirdparty.protobuf.InvalidProtocolBufferException: {error}"
-    );
-    fatal(stream, call_id, -1, ErrorCode::FatalDeserializingRequest, class, &text);
-}
-
-fn opened(rest: &[&[u8]]) -> Vec<u8> {
-    [SIMPLE, &context(), &rest.concat()].concat()
-}
-
-fn header(call_id: i32) -> CallHeader<'static> {
-    CallHeader::new(call_id, &ID, 3)
-}
-
-fn sasl(message: &[u8]) -> Vec<u8> {
-    packet_of(&CallHeader::new(-33, &[], -1), &delimited(message))
-}
-
-const NEGOTIATE: &[u8] = b"\x10\x01";
-const KERBEROS: &[u8] = b"\x10\x02\x22\x12\x0a\x08KERBEROS\x12\x06GSSAPI";
-const INITIATE_SIMPLE: &[u8] = b"\x10\x02\x22\x0a\x0a\x06SIMPLE\x12\x00";
+use echo_common::wire::hadoop::reply::{ErrorCode, ReplyTo, Status};
 
 #[test]
 fn a_call_before_the_context_and_a_second_context_are_fatal() {
@@ -157,8 +84,6 @@ fn what_cannot_be_decoded_is_fatal_and_named() {
     let broken = |rest| [SIMPLE, &packet_of(&CallHeader::new(-3, &ID, -1), rest)].concat();
     undecodable(&broken(b""), -3, context, truncated);
     undecodable(&broken(b"\x02\x12\x05"), -3, context, truncated);
-    let ask = |message: &[u8]| [SASL, &sasl(message)].concat();
-    undecodable(&ask(b""), -33, "RpcSaslProto", "Message missing required fields: state");
 }
 
 #[test]
@@ -192,6 +117,39 @@ fn pings_are_never_answered_not_even_before_the_context() {
     let ids: Vec<i32> = answers(&server).iter().map(|answer| answer.call_id).collect();
     assert_eq!((ids, server.ending), (vec![3], None));
     assert_eq!(server.events.iter().filter(|event| *event == "Ping").count(), 4);
+}
+
+#[test]
+fn what_the_server_refuses_itself_is_answered_and_a_fatal_is_the_last_word() {
+    let mut server = Server::fed([&opened(&[])[..]]);
+    let (keep, disconnect) =
+        (Fault::TooBusy { disconnect: false }, Fault::TooBusy { disconnect: true });
+    let to = ReplyTo { call_id: 6, client_id: &ID, retry_count: 2 };
+    server.conversation.refuse(&keep, to, &mut server.answers);
+    server.feed(&call(7, b"a"));
+    server.conversation.refuse(&disconnect, to, &mut server.answers);
+    server.conversation.refuse(&disconnect, to, &mut server.answers);
+    server.feed(&call(8, b"b"));
+    let seen = answers(&server);
+    let told: Vec<_> = seen.iter().map(|answer| (answer.call_id, answer.status)).collect();
+    assert_eq!(told, [(6, Status::Error), (7, Status::Success), (6, Status::Fatal)]);
+    assert_eq!((&*seen[0].text, seen[0].code), ("Server too busy", Some(ErrorCode::RpcServer)));
+    assert_eq!((&*seen[2].text, &seen[2].client_id), ("Server too busy - disconnecting", &vec![]));
+    assert_eq!(server.ending, Some(Ending::Fatal));
+}
+
+#[test]
+fn the_calls_of_a_run_are_found_again_whatever_came_between_them() {
+    let unreadable = packet_of(&header(8), b"\xff");
+    let run = [call(1, b"a"), ping(), unreadable, call(2, b"bc"), context(), call(3, b"")];
+    let bytes = run.concat();
+    let mut calls = Calls::of(&bytes);
+    let ids: Vec<i32> = calls.by_ref().map(|call| call.header.call_id).collect();
+    assert_eq!((ids, calls.rest()), (vec![1, 2, 3], &b""[..]));
+    let mut calls = Calls::of(&bytes);
+    calls.next();
+    assert_eq!(calls.rest(), run[1..].concat());
+    assert_eq!(Calls::of(&bytes[..10]).next(), None);
 }
 
 #[test]
@@ -271,57 +229,6 @@ fn what_a_handler_would_refuse_fails_one_call_and_keeps_the_connection() {
 }
 
 #[test]
-fn a_client_that_asks_for_sasl_is_told_to_go_on_without() {
-    let negotiated =
-        b"\0\0\0\x12\x0e\x08\xdf\xff\xff\xff\x0f\x10\x00\x18\x09\x3a\0\x40\x01\x02\x10\0";
-    for question in [NEGOTIATE, INITIATE_SIMPLE] {
-        let server = Server::fed([SASL, &ping(), &sasl(question), &context(), &call(0, b"a")]);
-        assert!(server.answers.starts_with(negotiated));
-        let ids: Vec<i32> = answers(&server).iter().map(|answer| answer.call_id).collect();
-        assert_eq!((ids, server.ending), (vec![-33, 0], None));
-    }
-}
-
-#[test]
-fn sasl_out_of_turn_is_fatal() {
-    let not_requested = "SASL protocol not requested by client";
-    invalid_header(&[SIMPLE, &sasl(NEGOTIATE)].concat(), -33, -1, not_requested);
-    invalid_header(&opened(&[&sasl(KERBEROS)]), -33, -1, not_requested);
-    let pending = "Connection header sent during SASL negotiation";
-    invalid_header(&[SASL, &context()].concat(), -3, -1, pending);
-    let early = "Connection context not established";
-    invalid_header(&[SASL, &call(4, b"x")].concat(), 4, 0, early);
-    let class = "javax.security.sasl.SaslException";
-    let invalid = ErrorCode::FatalInvalidRpcHeader;
-    let wrapped = [SASL, &sasl(b"\x10\x05\x1a\x01x")].concat();
-    fatal(&wrapped, -33, -1, invalid, class, "Server is not wrapping data");
-}
-
-/// The original answers SUCCESS to the first of these and then hangs, and says of the second
-/// only that nobody had asked for SASL.
-#[test]
-fn a_method_that_is_not_to_be_had_is_refused_as_unauthorized() {
-    let class = "org.apache.hadoop.security.AccessControlException";
-    let text = "KERBEROS authentication is not enabled.  Available:[SIMPLE]";
-    let code = ErrorCode::FatalUnauthorized;
-    fatal(&[SASL, &sasl(KERBEROS)].concat(), -33, -1, code, class, text);
-    let answered = Server::fed([SASL, &sasl(NEGOTIATE), &sasl(KERBEROS), &context()]);
-    let seen = answers(&answered);
-    assert_eq!((seen.len(), seen[1].code, &*seen[1].text), (2, Some(code), text));
-    assert_eq!(answered.ending, Some(Ending::Fatal));
-    let class = "javax.security.sasl.SaslException";
-    for (message, text) in [
-        (&b"\x10\x02"[..], "Client mechanism is malformed"),
-        (&[KERBEROS, &KERBEROS[2..]].concat(), "Client mechanism is malformed"),
-        (b"\x10\x04\x1a\x01t", "Client sent unsupported state RESPONSE"),
-        (b"\x10\x00", "Client sent unsupported state SUCCESS"),
-        (b"\x10\x03", "Client sent unsupported state CHALLENGE"),
-    ] {
-        fatal(&[SASL, &sasl(message)].concat(), -33, -1, code, class, text);
-    }
-}
-
-#[test]
 fn a_client_that_is_not_let_in_is_answered_once_if_at_all() {
     let check = |opening: &[u8], refusal, answer_len| {
         let server = Server::fed([opening, &context(), &call(0, b"x")]);
@@ -376,8 +283,7 @@ fn names_from_the_wire_are_cut_and_never_forge_a_line_of_the_log() {
     let seen = answers(&server);
     assert!(seen[0].text.starts_with("Unknown protocol: evil\nline\u{fffd}aaa"));
     assert!(seen[0].text.len() < 1100);
-    let fault = echo_common::wire::hadoop::fault::Fault::UnknownProtocol(&name);
-    let line = fault.to_string();
+    let line = Fault::UnknownProtocol(&name).to_string();
     assert!(line.starts_with("ERROR_NO_SUCH_PROTOCOL: Unknown protocol: evil\\nline"), "{line}");
     assert!(!line.contains('\n'));
 }

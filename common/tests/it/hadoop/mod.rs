@@ -1,9 +1,13 @@
 //! Hadoop RPC version 9: what the wire promises, and what real peers said.
 
+mod answers;
 mod client;
 mod conversation;
+mod corpus;
 mod golden;
 mod kit;
+mod negotiation;
+mod promises;
 mod protobuf;
 mod replay;
 mod schema;

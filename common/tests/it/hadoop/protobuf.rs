@@ -29,7 +29,6 @@ enum Difference {
 
 /// A field of a schema: its number, and what is known of it.
 type Known = (u32, Kind);
-
 #[derive(Clone, Copy)]
 enum Kind {
     Varint,

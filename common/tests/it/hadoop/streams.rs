@@ -1,15 +1,10 @@
 //! Streams of any kind, cut anywhere: the same events, no panic, and the promises are kept.
 
 use super::kit::{
-    ID, Recording, SASL, SIMPLE, Server, call, context, delimited, packet, packet_of, pieces, ping,
-    replies,
+    ID, Recording, SASL, SIMPLE, Server, call, context, delimited, packet, packet_of, ping, replies,
 };
-use echo_common::wire::hadoop::client::{ClientId, Received, Replies, ReplyError};
-use echo_common::wire::hadoop::conversation::Ending;
+use super::promises::{check_conversation, check_packet, check_preamble, check_replies};
 use echo_common::wire::hadoop::header::{CallHeader, RpcKind, RpcOp};
-use echo_common::wire::hadoop::preamble::{Opening, PREAMBLE_LEN, read};
-use echo_common::wire::hadoop::reply::Status;
-use echo_common::wire::hadoop::{context, fields, header, method, om, reply, sasl};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -107,89 +102,6 @@ fn sizes() -> impl Strategy<Value = Vec<usize>> {
     vec(0usize..40, 0..20)
 }
 
-/// The promises of a conversation, whatever came.
-fn check_promises(server: &Server) -> Result<(), TestCaseError> {
-    let at = |kind: &str| server.events.iter().position(|event| event.starts_with(kind));
-    if let Some(call) = at("Call") {
-        let context = at("Context");
-        prop_assert!(context.is_some_and(|context| context < call), "{:?}", server.events);
-    }
-    if at("Opened").is_none() {
-        let told = server.events.len();
-        prop_assert!(told <= 1, "{told} events without a preamble");
-        return Ok(());
-    }
-    let answers = replies(&server.answers);
-    prop_assert!(answers.is_some(), "an answer is no packet");
-    let statuses: Vec<Status> = answers.iter().flatten().map(|(header, _)| header.status).collect();
-    let fatal = statuses.iter().position(|&status| status == Status::Fatal);
-    prop_assert!(fatal.is_none_or(|at| at + 1 == statuses.len()), "{:?}", statuses);
-    prop_assert_eq!(fatal.is_some(), server.ending == Some(Ending::Fatal));
-    for (header, body) in answers.iter().flatten() {
-        let has_failed = header.status != Status::Success;
-        prop_assert_eq!(has_failed, header.failure.code.is_some());
-        prop_assert!(!has_failed || body.is_empty());
-        prop_assert_eq!(header.server_version, Some(9));
-    }
-    Ok(())
-}
-
-fn check_cuts(stream: &[u8], sizes: &[usize]) -> Result<(), TestCaseError> {
-    let whole = Server::fed([stream]);
-    let cut = Server::fed(pieces(stream, sizes));
-    prop_assert_eq!(&cut.events, &whole.events);
-    prop_assert_eq!(&cut.answers, &whole.answers);
-    prop_assert_eq!(cut.ending, whole.ending);
-    check_promises(&whole)
-}
-
-/// Every reply and how it ended, however the bytes come.
-fn received(client_id: ClientId, pieces: &[&[u8]]) -> (Vec<String>, Option<ReplyError>) {
-    let mut replies = Replies::new(client_id);
-    let (mut rest, mut seen) = (Vec::new(), Vec::new());
-    for piece in pieces {
-        rest.extend_from_slice(piece);
-        loop {
-            let consumed = match replies.receive(&rest) {
-                Ok(Received::NeedMore { total }) => {
-                    assert!(total > rest.len(), "{total} bytes asked for are there");
-                    break;
-                }
-                Ok(Received::Reply(consumed, reply)) => {
-                    seen.push(format!("{reply:?}"));
-                    consumed
-                }
-                Ok(refused @ Received::OldRefusal { .. }) => {
-                    seen.push(format!("{refused:?}"));
-                    return (seen, None);
-                }
-                Err(error) => return (seen, Some(error)),
-            };
-            rest.drain(..consumed);
-        }
-    }
-    (seen, None)
-}
-
-fn check_client_cuts(stream: &[u8], sizes: &[usize]) -> Result<(), TestCaseError> {
-    prop_assert_eq!(received(ID, &[stream]), received(ID, &pieces(stream, sizes)));
-    Ok(())
-}
-
-/// Every decoder there is, on the same bytes.
-fn decode_all(bytes: &[u8]) {
-    let _ = read(bytes);
-    let _ = fields::check(bytes);
-    let _ = header::CallHeader::decode(bytes);
-    let _ = method::MethodHeader::decode(bytes);
-    let _ = context::Context::decode(bytes);
-    let _ = sasl::Sasl::decode(bytes);
-    let _ = reply::ReplyHeader::decode(bytes);
-    let _ = om::OmCall::decode(bytes);
-    let _ = om::OmReply::decode(bytes);
-    let _ = fields::delimited(bytes);
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
@@ -198,7 +110,7 @@ proptest! {
         stream in any_stream(),
         sizes in sizes(),
     ) {
-        check_cuts(&stream, &sizes)?;
+        check_conversation(&stream, &sizes);
     }
 
     #[test]
@@ -206,7 +118,7 @@ proptest! {
         stream in spoilt(recorded_to_server()),
         sizes in sizes(),
     ) {
-        check_cuts(&stream, &sizes)?;
+        check_conversation(&stream, &sizes);
     }
 
     #[test]
@@ -214,12 +126,11 @@ proptest! {
         bytes in vec(any::<u8>(), 0..200),
         sizes in sizes(),
     ) {
-        check_cuts(&bytes, &sizes)?;
-        check_cuts(&[SIMPLE, &bytes].concat(), &sizes)?;
-        check_cuts(&[SIMPLE, &context(), &packet(&bytes)].concat(), &sizes)?;
-        check_client_cuts(&bytes, &sizes)?;
-        check_client_cuts(&packet(&bytes), &sizes)?;
-        decode_all(&bytes);
+        check_conversation(&bytes, &sizes);
+        check_conversation(&[SIMPLE, &bytes].concat(), &sizes);
+        check_packet(&bytes);
+        check_replies(&bytes, &sizes);
+        check_replies(&packet(&bytes), &sizes);
     }
 
     #[test]
@@ -227,16 +138,12 @@ proptest! {
         stream in spoilt(recorded_to_client()),
         sizes in sizes(),
     ) {
-        check_client_cuts(&stream, &sizes)?;
+        check_replies(&stream, &sizes);
     }
 
     #[test]
     fn a_preamble_is_decided_by_its_seven_bytes(bytes in vec(any::<u8>(), 0..64)) {
-        let opening = read(&bytes);
-        prop_assert_eq!(opening == Opening::NeedMore, bytes.len() < PREAMBLE_LEN);
-        if bytes.len() >= PREAMBLE_LEN {
-            prop_assert_eq!(read(&bytes[..PREAMBLE_LEN]), opening);
-        }
+        check_preamble(&bytes);
     }
 }
 
@@ -247,7 +154,7 @@ fn the_time_to_decode_grows_with_the_bytes_and_not_faster() {
     let groups: Vec<u8> = [0x0b, 0x0c].repeat(2 << 20);
     let nested: Vec<u8> = [[0x0b; 100], [0x0c; 100]].concat().repeat(20_000);
     for bytes in [&unknown, &groups, &nested] {
-        decode_all(bytes);
+        check_packet(bytes);
         let whole = packet_of(&CallHeader::new(0, &ID, 0), bytes);
         let server = Server::fed([SIMPLE, &context(), &whole]);
         assert_eq!(replies(&server.answers).unwrap().len(), 1);

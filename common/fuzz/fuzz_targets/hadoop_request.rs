@@ -1,0 +1,11 @@
+#![no_main]
+//! The inside of a packet from a Hadoop client.
+
+#[allow(dead_code, reason = "shared with the tests, which use more of it")]
+#[path = "../../tests/it/hadoop/kit.rs"]
+mod kit;
+#[allow(dead_code, reason = "as above")]
+#[path = "../../tests/it/hadoop/promises.rs"]
+mod promises;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| promises::check_packet(bytes));
