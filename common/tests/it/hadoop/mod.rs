@@ -4,6 +4,7 @@ mod answers;
 mod client;
 mod conversation;
 mod corpus;
+mod faults;
 mod golden;
 mod kit;
 mod negotiation;
