@@ -246,7 +246,7 @@ fn f11_http_is_told_what_this_port_is() {
 #[test]
 fn openings_that_are_not_spoken_here_are_closed() {
     let server = Server::start(&[]);
-    for opening in [&b"ECHx"[..], b"hrp", b"\x16\x03\x01", b"ECHO\x01\0\0\x01", b"\0\0\0\0"] {
+    for opening in [&b"ECHx"[..], b"hrx", b"\x16\x03\x01", b"ECHO\x01\0\0\x01", b"\0\0\0\0"] {
         let mut peer = Peer::silent(server.address);
         peer.send(opening);
         peer.expect_end();
