@@ -61,7 +61,7 @@ def table(rounds):
 
 
 def reader_shares(rounds):
-    yield "busy = on a CPU or ready and waiting for one; in brackets: on a CPU (medians)"
+    yield "busy = on a CPU, or ready and waiting for one; in brackets: on a CPU (medians)"
     for label in (FIRST, AGAIN, MANY):
         readers = [
             f"{percent(busy)} ({percent(on_cpu)})"
