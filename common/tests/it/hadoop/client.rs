@@ -45,7 +45,9 @@ fn lengths_that_are_none_end_the_connection() {
     check_error(&length.to_be_bytes(), ReplyError::TooLong { length, limit: 128 << 20 });
     let mut replies = Replies::new(ID);
     replies.receive(&success(b"")).unwrap();
-    assert_eq!(replies.receive(&[0xff; 40]), Err(ReplyError::Length(-1)), "behind a reply");
+    let mut old = Vec::new();
+    Refusal::Version(8).answer(Package::Ipc, &mut old);
+    assert_eq!(replies.receive(&old), Err(ReplyError::Length(-1)), "behind a reply");
 }
 
 #[test]

@@ -31,6 +31,16 @@ fn sasl_out_of_turn_is_fatal() {
     let not_requested = "SASL protocol not requested by client";
     invalid_header(&[SIMPLE, &sasl(NEGOTIATE)].concat(), -33, -1, not_requested);
     invalid_header(&opened(&[&sasl(KERBEROS)]), -33, -1, not_requested);
+    for stream in [
+        [SASL, &sasl(NEGOTIATE), &sasl(NEGOTIATE)].concat(),
+        [SASL, &sasl(NEGOTIATE), &context(), &sasl(INITIATE_SIMPLE)].concat(),
+    ] {
+        let server = Server::fed([&stream[..]]);
+        let seen = answers(&server);
+        assert_eq!((seen.len(), &*seen[1].text), (2, not_requested));
+        assert_eq!(seen[1].code, Some(ErrorCode::FatalInvalidRpcHeader));
+        assert_eq!(server.ending, Some(Ending::Fatal));
+    }
     let pending = "Connection header sent during SASL negotiation";
     invalid_header(&[SASL, &context()].concat(), -3, -1, pending);
     let early = "Connection context not established";

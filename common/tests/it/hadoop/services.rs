@@ -114,6 +114,11 @@ fn messages_of_an_ozone_manager_must_hold_what_they_must() {
     assert_eq!(error, "Message missing required fields: status");
     let empty = OmReply::decode(b"\x08\x6e\x28\x01\xf2\x06\x00").unwrap();
     assert_eq!((empty.payload, empty.success), (Some(Payload::Bytes(b"")), true));
+    let twice = b"\x08\x6e\x28\x01\xf2\x06\x03\x0a\x01a\xf2\x06\x00";
+    assert_eq!(OmReply::decode(twice).unwrap().payload, Some(Payload::Bytes(b"a")));
+    let twice = b"\x08\x6e\x1a\x00\xf2\x06\x05\x0a\x01a\x10\x07\xf2\x06\x02\x18\x02";
+    let merged = Echo { payload: b"a", reply_len: 7, read_only: true };
+    assert_eq!(OmCall::decode(twice).unwrap().echo, Some(merged));
 }
 
 #[test]
@@ -133,7 +138,7 @@ fn the_test_service_pings_echoes_sleeps_and_adds() {
 fn a_protocol_of_ones_own_echoes_bytes_and_strings_alike() {
     let mut server = opened();
     let own = |name: &str, version| EchoProtocol { name: name.to_owned(), version };
-    server.services.echo = vec![own("my.Echo", 7), own("my.Echo", 9), own("other", 1)];
+    server.services.echo = vec![own("my.Echo", 9), own("my.Echo", 7), own("other", 1)];
     for sent in [&b""[..], b"\x0a\x00", b"\x0a\x05hello"] {
         assert_eq!(ask(&mut server, echo::METHOD, b"other", sent), sent);
     }
