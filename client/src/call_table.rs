@@ -8,7 +8,8 @@
 /// What the table knew of a call that has just ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EndedCall {
-    /// When the call was started.
+    /// Where its latency counts from: when it was due, in an open loop, else when it was sent.
+    pub(crate) due_ns: u64,
     pub(crate) sent_ns: u64,
     /// Whether it was started in the measured phase (not in the warm-up).
     pub(crate) measured: bool,
@@ -34,7 +35,7 @@ enum State {
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    sent_ns: u64,
+    due_ns: u64,
     generation: u32,
     state: State,
     wants_stages: bool,
@@ -45,19 +46,22 @@ struct Slot {
 pub(crate) struct CallTable {
     slots: Box<[Slot]>,
     free: Vec<u32>,
+    /// By slot, when its call was sent, if that is not when it was due. Empty in a closed loop.
+    sent_ns: Box<[u64]>,
     /// Timed-out calls whose reply may still come.
     overdue: u64,
 }
 
 impl CallTable {
-    /// Room for `capacity` calls in flight.
-    pub(crate) fn new(capacity: usize) -> CallTable {
-        let slot = Slot { sent_ns: 0, generation: 0, state: State::Free, wants_stages: false };
+    /// Room for `capacity` calls in flight, which in an open loop are sent after they are due.
+    pub(crate) fn new(capacity: usize, open_loop: bool) -> CallTable {
+        let slot = Slot { due_ns: 0, generation: 0, state: State::Free, wants_stages: false };
         let last = u32::try_from(capacity).expect("the plan bounds calls in flight");
         assert!(last <= WANTS_STAGES, "the plan bounds calls in flight");
         CallTable {
             slots: vec![slot; capacity].into_boxed_slice(),
             free: (0..last).rev().collect(),
+            sent_ns: vec![0; if open_loop { capacity } else { 0 }].into_boxed_slice(),
             overdue: 0,
         }
     }
@@ -76,13 +80,18 @@ impl CallTable {
 
     /// Enters a call and returns its id. There must be a free slot.
     #[inline]
-    pub(crate) fn start(&mut self, sent_ns: u64, measured: bool, wants_stages: bool) -> u64 {
+    pub(crate) fn start(&mut self, due_ns: u64, measured: bool, wants_stages: bool) -> u64 {
         let slot = self.free.pop().expect("calls are started only into free slots");
         let entry = &mut self.slots[slot as usize];
-        entry.sent_ns = sent_ns;
+        entry.due_ns = due_ns;
         entry.state = if measured { State::Measured } else { State::WarmUp };
         entry.wants_stages = wants_stages;
         entry.id(slot)
+    }
+
+    /// Notes when the call `id` is sent, in an open loop.
+    pub(crate) fn sent(&mut self, id: u64, sent_ns: u64) {
+        self.sent_ns[slot_of(id)] = sent_ns;
     }
 
     /// Whether `id` is a call that waits.
@@ -100,19 +109,20 @@ impl CallTable {
             return Found::Unknown;
         };
         if slot.id(index as u32) == id && slot.state != State::Free {
-            let ended = give_up(slot);
+            let ended = give_up(slot, self.sent_ns.get(index));
             self.free.push(index as u32);
             return Found::Open(ended);
         }
         self.closed_before(id)
     }
 
-    /// Ends every call started at or before `started_until_ns`; `ended` is given each with its id.
-    pub(crate) fn expire(&mut self, started_until_ns: u64, mut ended: impl FnMut(u64, EndedCall)) {
+    /// Ends every call sent at or before `sent_until_ns`; `ended` is given each with its id.
+    pub(crate) fn expire(&mut self, sent_until_ns: u64, mut ended: impl FnMut(u64, EndedCall)) {
         for (index, slot) in self.slots.iter_mut().enumerate() {
-            if slot.state != State::Free && slot.sent_ns <= started_until_ns {
+            let sent_ns = self.sent_ns.get(index);
+            if slot.state != State::Free && *sent_ns.unwrap_or(&slot.due_ns) <= sent_until_ns {
                 let id = slot.id(index as u32);
-                ended(id, give_up(slot));
+                ended(id, give_up(slot, sent_ns));
                 self.free.push(index as u32);
             }
         }
@@ -153,8 +163,11 @@ pub(crate) fn wants_stages(id: u64) -> bool {
 /// The bit of an id that says so.
 const WANTS_STAGES: u32 = 1 << 31;
 
-fn give_up(slot: &mut Slot) -> EndedCall {
-    let ended = EndedCall { sent_ns: slot.sent_ns, measured: slot.state == State::Measured };
+#[inline]
+fn give_up(slot: &mut Slot, sent_ns: Option<&u64>) -> EndedCall {
+    let due_ns = slot.due_ns;
+    let sent_ns = *sent_ns.unwrap_or(&due_ns);
+    let ended = EndedCall { due_ns, sent_ns, measured: slot.state == State::Measured };
     slot.state = State::Free;
     slot.generation = slot.generation.wrapping_add(1);
     ended
@@ -176,17 +189,17 @@ mod tests {
 
     #[test]
     fn a_reply_ends_its_call_once() {
-        let mut table = CallTable::new(2);
+        let mut table = CallTable::new(2, false);
         let id = table.start(5, true, false);
         assert_eq!(table.open(), 1);
-        assert_eq!(table.end(id), Found::Open(EndedCall { sent_ns: 5, measured: true }));
+        assert_eq!(table.end(id), Found::Open(EndedCall { due_ns: 5, sent_ns: 5, measured: true }));
         assert_eq!(table.end(id), Found::Unknown);
         assert_eq!(table.free(), 2);
     }
 
     #[test]
     fn a_slot_used_again_has_another_id() {
-        let mut table = CallTable::new(1);
+        let mut table = CallTable::new(1, false);
         let first = table.start(1, false, false);
         table.end(first);
         let second = table.start(2, false, false);
@@ -197,7 +210,7 @@ mod tests {
 
     #[test]
     fn only_a_timed_out_call_can_be_late() {
-        let mut table = CallTable::new(1);
+        let mut table = CallTable::new(1, false);
         let id = table.start(10, true, false);
         table.expire(9, |_, _| panic!("not due"));
         let mut timed_out = Vec::new();
@@ -211,7 +224,7 @@ mod tests {
 
     #[test]
     fn ids_that_were_never_given_out_are_unknown() {
-        let mut table = CallTable::new(3);
+        let mut table = CallTable::new(3, false);
         for id in [0, 2, 3, 1 << 32, u64::MAX] {
             assert_eq!(table.end(id), Found::Unknown, "{id}");
         }
@@ -219,7 +232,7 @@ mod tests {
 
     #[test]
     fn generations_wrap() {
-        let mut table = CallTable::new(1);
+        let mut table = CallTable::new(1, false);
         table.slots[0].generation = u32::MAX;
         let last = table.start(0, true, false);
         assert!(matches!(table.end(last), Found::Open(_)));
@@ -231,12 +244,22 @@ mod tests {
 
     #[test]
     fn a_call_that_asks_for_stages_is_known_by_its_id() {
-        let mut table = CallTable::new(2);
+        let mut table = CallTable::new(2, false);
         let (plain, asking) = (table.start(1, true, false), table.start(2, true, true));
         assert_eq!((wants_stages(plain), wants_stages(asking)), (false, true));
         let flipped = |id: u64| id ^ u64::from(WANTS_STAGES);
         assert_eq!(table.end(flipped(plain)), Found::Unknown, "not the id that was given out");
         assert!(!table.is_open(flipped(asking)) && table.is_open(asking));
         assert!(matches!(table.end(asking), Found::Open(call) if call.sent_ns == 2));
+    }
+
+    #[test]
+    fn a_call_sent_late_counts_from_when_it_was_due_and_expires_from_when_it_was_sent() {
+        let mut table = CallTable::new(2, true);
+        let id = table.start(10, true, false);
+        table.sent(id, 50);
+        table.expire(49, |_, _| panic!("it was sent later"));
+        let late = EndedCall { due_ns: 10, sent_ns: 50, measured: true };
+        assert_eq!(table.end(id), Found::Open(late));
     }
 }

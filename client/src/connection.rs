@@ -65,10 +65,10 @@ pub(crate) struct Lost {
 
 impl Connection {
     /// A connection with room for `window` calls in flight.
-    pub(crate) fn new(stream: TcpStream, window: usize) -> Connection {
+    pub(crate) fn new(stream: TcpStream, window: usize, open_loop: bool) -> Connection {
         Connection {
             stream,
-            table: CallTable::new(window),
+            table: CallTable::new(window, open_loop),
             reader: ReplyReader::new(),
             outbox: Outbox::default(),
         }
@@ -134,6 +134,20 @@ impl Connection {
             self.outbox.push(id);
         }
         desk.ledger.started(calls, measured, now_ns);
+    }
+
+    /// Enters a call that was due before it is sent now; `flush` writes it.
+    pub(crate) fn start_due(
+        &mut self,
+        due_ns: u64,
+        measured: bool,
+        now_ns: u64,
+        desk: &mut Desk<'_>,
+    ) {
+        let id = self.table.start(due_ns, measured, desk.sampler.pick());
+        self.table.sent(id, now_ns);
+        self.outbox.push(id);
+        desk.ledger.started(1, measured, now_ns);
     }
 
     /// Writes what is owed, as far as the socket takes it.

@@ -60,6 +60,9 @@ pub(crate) struct Control {
     /// under --fail-fast, by a worker. Its release store publishes the three times below to the
     /// acquire load in `view`.
     phase: AtomicU8,
+    /// When the calling began, warm-up included. Written by main before it opens the barrier, read
+    /// by workers behind it.
+    origin_ns: AtomicU64,
     start_ns: AtomicU64,
     end_ns: AtomicU64,
     leave_ns: AtomicU64,
@@ -75,6 +78,7 @@ impl Control {
             budget,
             published: wakers.iter().map(|_| CachePadded::default()).collect(),
             phase: AtomicU8::new(Phase::WarmUp as u8),
+            origin_ns: AtomicU64::new(u64::MAX),
             start_ns: AtomicU64::new(u64::MAX),
             end_ns: AtomicU64::new(u64::MAX),
             leave_ns: AtomicU64::new(u64::MAX),
@@ -99,6 +103,16 @@ impl Control {
         }
     }
 
+    /// Begins the warm-up.
+    pub(crate) fn warm_up(&self) {
+        self.origin_ns.fetch_min(now_ns(), Ordering::Relaxed);
+    }
+
+    /// When the calling began.
+    pub(crate) fn origin_ns(&self) -> u64 {
+        self.origin_ns.load(Ordering::Relaxed)
+    }
+
     /// Begins the measured phase; it ends by itself `duration_ns` later, and calls are given up
     /// `drain_ns` after that.
     pub(crate) fn measure(&self, duration_ns: Option<u64>, drain_ns: u64) {
@@ -109,6 +123,7 @@ impl Control {
             self.end_ns.fetch_min(end, Ordering::Relaxed);
             self.leave_ns.fetch_min(end.saturating_add(drain_ns), Ordering::Relaxed);
         }
+        self.origin_ns.fetch_min(now, Ordering::Relaxed);
         self.start_ns.store(now, Ordering::Relaxed);
         self.phase.fetch_max(Phase::Measured as u8, Ordering::Release);
         self.wake_all();

@@ -28,6 +28,7 @@ pub mod options;
 mod outbox;
 mod outcome;
 mod output;
+mod pacing;
 mod payload;
 mod plan;
 mod program;

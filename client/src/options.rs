@@ -2,13 +2,14 @@
 
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Parser, ValueEnum};
-use echo_common::quantity::{count_in, duration_in, size_in};
+use echo_common::quantity::{count_in, duration_in, rate, size_in};
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Load client for echo-server, in the manner of Ozone's `freon ome`.
 ///
-/// Opens connections, keeps a fixed number of calls in flight on them (a closed loop), checks every
+/// Opens connections, keeps a fixed number of calls in flight on them (a closed loop)
+/// or sends them at a fixed rate (an open loop, with --rate), checks every
 /// reply byte for byte and reports in freon's form, with what freon leaves out.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "echo-client", version, max_term_width = 100, after_help = EXIT_CODES)]
@@ -33,11 +34,11 @@ pub struct Options {
     #[arg(env = "ECHO_CLIENT_THREADS", allow_hyphen_values = true, help_heading = LOAD)]
     pub threads: Option<u64>,
 
-    /// Calls in flight on each connection
-    #[arg(long, value_name = "COUNT", default_value = "1", allow_hyphen_values = true)]
+    /// Calls in flight on each connection, at most [default: 1; 1024 with --rate]
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
     #[arg(value_parser = count_in(1..=IN_FLIGHT_MAX))]
     #[arg(env = "ECHO_CLIENT_IN_FLIGHT", help_heading = LOAD)]
-    pub in_flight: u64,
+    pub in_flight: Option<u64>,
 
     /// Calls in all, exactly [default: 1000 if there is no --duration]
     #[arg(short = 'n', long, visible_alias = "number-of-tests", value_name = "COUNT")]
@@ -51,6 +52,18 @@ pub struct Options {
     #[arg(value_parser = duration_in(MILLISECOND..=DURATION_MAX))]
     #[arg(env = "ECHO_CLIENT_DURATION", help_heading = LOAD)]
     pub duration: Option<Duration>,
+
+    /// Calls per second, sent by a schedule whether the earlier ones have been answered or not (an
+    /// open loop); latency counts from when a call was due. -t or --in-flight then only bound what
+    /// may be in flight: calls that find no room are sent late, and the report says how late
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
+    #[arg(env = "ECHO_CLIENT_RATE", help_heading = LOAD)]
+    pub rate: Option<f64>,
+
+    /// How --rate spaces the calls: evenly, or at random as independent callers would
+    #[arg(long, value_name = "HOW", default_value = "uniform")]
+    #[arg(env = "ECHO_CLIENT_ARRIVALS", help_heading = LOAD)]
+    pub arrivals: Arrivals,
 
     /// Call this long before the measured phase; those calls are counted apart and are not in -n
     #[arg(long, value_name = "TIME", default_value = "0", allow_hyphen_values = true)]
@@ -156,6 +169,16 @@ pub enum Verify {
     Full,
     /// Id and length.
     None,
+}
+
+/// How the calls of an open loop are spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    /// At equal distances.
+    Uniform,
+    /// At exponentially distributed distances.
+    Poisson,
 }
 
 /// The report's form.

@@ -119,6 +119,17 @@ pub(crate) enum Failure {
 pub(crate) struct Extras {
     /// Stage times of sampled calls.
     pub(crate) stages: bool,
+    /// The two parts of an open loop's latency.
+    pub(crate) open_loop: bool,
+}
+
+/// The parts of an open loop's latency, of calls that ended `ok`.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenTimes {
+    /// From the sending of a call to the reading of its reply.
+    pub(crate) service: Latency,
+    /// From when a call was due to its sending.
+    pub(crate) delay: Latency,
 }
 
 /// Outcomes and latencies of one worker. Every call passes `started` once and one of the others
@@ -126,8 +137,10 @@ pub(crate) struct Extras {
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
     pub(crate) outcomes: Outcomes,
-    /// Latency of calls that ended `ok`.
+    /// Latency of calls that ended `ok`, in an open loop from when they were due.
     pub(crate) latency: Latency,
+    /// Its parts, in an open loop.
+    pub(crate) open_times: Option<Box<OpenTimes>>,
     /// Time to the failure of calls that ended otherwise; never mixed with the former.
     pub(crate) failure_latency: Latency,
     /// Where sampled calls spent their time, if any were to be sampled.
@@ -147,6 +160,9 @@ impl Ledger {
         Ledger {
             outcomes: Outcomes::default(),
             latency: Latency::new(),
+            open_times: extras
+                .open_loop
+                .then(|| Box::new(OpenTimes { service: Latency::new(), delay: Latency::new() })),
             failure_latency: Latency::new(),
             stage_times: extras.stages.then(|| Box::new(StageTimes::new())),
             error_texts: BTreeMap::new(),
@@ -172,7 +188,11 @@ impl Ledger {
     pub(crate) fn ok(&mut self, call: EndedCall, now_ns: u64) {
         if call.measured {
             self.outcomes.ok += 1;
-            self.latency.record(now_ns.saturating_sub(call.sent_ns));
+            self.latency.record(now_ns.saturating_sub(call.due_ns));
+            if let Some(times) = &mut self.open_times {
+                times.service.record(now_ns.saturating_sub(call.sent_ns));
+                times.delay.record(call.sent_ns.saturating_sub(call.due_ns));
+            }
         } else {
             self.outcomes.warmup_ok += 1;
         }
@@ -224,7 +244,7 @@ impl Ledger {
         }
         self.last_end_ns = Some(now_ns);
         if failure != Failure::Abandoned {
-            self.failure_latency.record(now_ns.saturating_sub(call.sent_ns));
+            self.failure_latency.record(now_ns.saturating_sub(call.due_ns));
         }
     }
 
@@ -247,6 +267,10 @@ impl Ledger {
         if let Some(times) = &mut self.stage_times {
             times.settle();
         }
+        if let Some(times) = &mut self.open_times {
+            times.service.settle();
+            times.delay.settle();
+        }
     }
 
     /// Adds another worker's ledger.
@@ -256,6 +280,10 @@ impl Ledger {
         self.failure_latency.add(&other.failure_latency);
         if let (Some(times), Some(more)) = (&mut self.stage_times, &other.stage_times) {
             times.add(more);
+        }
+        if let (Some(times), Some(more)) = (&mut self.open_times, &other.open_times) {
+            times.service.add(&more.service);
+            times.delay.add(&more.delay);
         }
         for (&status, text) in &other.error_texts {
             self.error_texts.entry(status).or_insert_with(|| text.clone());
@@ -323,7 +351,7 @@ mod tests {
         fn every_started_call_has_exactly_one_outcome_whatever_happens(
             steps in prop::collection::vec(steps(), 0..200),
         ) {
-            let mut table = CallTable::new(8);
+            let mut table = CallTable::new(8, false);
             let mut ledger = Ledger::new(Extras::default());
             let mut ids = vec![77];
             for step in steps {

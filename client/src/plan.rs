@@ -3,6 +3,7 @@
 
 use crate::callers::Callers;
 use crate::options::{Options, Verify};
+use crate::pacing::Pace;
 
 use echo_common::address::{self, AddressError};
 use echo_common::pinning::{self, CpuListError};
@@ -13,6 +14,9 @@ use thiserror::Error;
 const DEFAULT_PORT: u16 = 9862;
 /// freon's default of -n.
 const DEFAULT_CALLS: u64 = 1000;
+/// Calls in flight on a connection at most, in an open loop: far more than a server that keeps up
+/// ever has, so that the bound acts only under overload.
+const OPEN_IN_FLIGHT: u64 = 1024;
 /// Calls in flight in all, so that the tables of calls stay below 300 MB.
 const IN_FLIGHT_TOTAL_MAX: u64 = 10_000_000;
 
@@ -33,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) allowed_cpus: Vec<usize>,
     /// The end of the run by count.
     pub(crate) calls: Option<u64>,
+    /// The schedule of an open loop.
+    pub(crate) pace: Option<Pace>,
 }
 
 /// Why options are refused. Each is one line.
@@ -67,7 +73,12 @@ pub(crate) struct Share {
 impl Plan {
     /// Checks `options`; `allowed_cpus` is what this process may use.
     pub(crate) fn new(options: Options, allowed_cpus: Vec<usize>) -> Result<Plan, PlanError> {
-        let (clients, in_flight) = (options.clients, options.in_flight);
+        let clients = options.clients;
+        let by_default = match options.rate {
+            Some(_) => OPEN_IN_FLIGHT.min(IN_FLIGHT_TOTAL_MAX / clients),
+            None => 1,
+        };
+        let in_flight = options.in_flight.unwrap_or(by_default);
         let callers = options.threads.unwrap_or(clients * in_flight);
         if callers > IN_FLIGHT_TOTAL_MAX {
             return Err(PlanError::TooManyInFlight { clients, in_flight, total: callers });
@@ -88,8 +99,24 @@ impl Plan {
             (None, None) => Some(DEFAULT_CALLS),
             (calls, _) => calls,
         };
+        let pace = options.rate.map(|calls_per_s| Pace {
+            calls_per_s,
+            arrivals: options.arrivals,
+            workers: workers as u64,
+            calls,
+        });
         let addresses = address::resolve(&options.server, DEFAULT_PORT)?;
-        Ok(Plan { options, addresses, connections, callers, workers, pins, allowed_cpus, calls })
+        Ok(Plan {
+            options,
+            addresses,
+            connections,
+            callers,
+            workers,
+            pins,
+            allowed_cpus,
+            calls,
+            pace,
+        })
     }
 
     /// The share of worker `index`: connection i belongs to worker i mod W.

@@ -85,6 +85,7 @@ pub(crate) fn run(plan: &Arc<Plan>) -> Result<RunResult, RunError> {
         fail_fast: plan.options.fail_fast,
         extras: extras(plan),
         stages: plan.options.stages,
+        pace: plan.pace,
     });
     let (sender, events) = mpsc::channel();
     let (at_signal, signal_events) = (Arc::clone(&control), sender.clone());
@@ -113,7 +114,7 @@ pub(crate) fn run(plan: &Arc<Plan>) -> Result<RunResult, RunError> {
 
 /// What the ledgers of the run keep.
 fn extras(plan: &Plan) -> Extras {
-    Extras { stages: plan.options.stages.is_some() }
+    Extras { stages: plan.options.stages.is_some(), open_loop: plan.pace.is_some() }
 }
 
 /// Waits until every worker has all its connections; gives the connect times.
@@ -175,6 +176,7 @@ impl Stage<'_> {
         let drain_ns = clock::ns(options.timeout).max(DRAIN_MIN_NS);
         let warmup_ns = clock::ns(options.warmup);
         if warmup_ns > 0 {
+            self.control.warm_up();
             self.crew.go();
             self.wait(now_ns().saturating_add(warmup_ns), Until::SignalOrEnd)?;
         }
@@ -186,6 +188,7 @@ impl Stage<'_> {
         self.progress.begin(start_ns, emulated);
         self.crew.go();
         self.wait(self.control.view().end_ns, Until::SignalOrEnd)?;
+        self.timeline.end_window(now_ns(), self.control.progress());
         // Without the first half the second is of no use.
         let after = self.reading(before.server.is_some());
         self.wait(u64::MAX, Until::End)?;

@@ -8,6 +8,9 @@ use std::time::Duration;
 const INTERVALS_MAX: usize = 3600;
 /// Samples a second apart, enough for fifteen minutes.
 const SAMPLES_MAX: usize = 15 * 60 + 2;
+/// The first period of the fine samples, and how many there are at most.
+const FINE_NS: u64 = 20_000_000;
+const FINE_MAX: usize = 512;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// What the workers had counted at one moment.
@@ -38,6 +41,26 @@ pub(crate) struct Timeline {
     counted: Counts,
     intervals: Vec<Interval>,
     samples: VecDeque<(u64, u64)>,
+    fine: FineSamples,
+}
+
+/// Samples of the whole run, at most [`FINE_MAX`]: when there are more, every second one goes and
+/// the others are taken half as often.
+#[derive(Clone, Debug)]
+struct FineSamples {
+    period_ns: u64,
+    next_ns: u64,
+    /// Time and right replies until then, rising.
+    samples: Vec<(u64, u64)>,
+}
+
+/// Rates at both ends of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Thirds {
+    pub(crate) first_per_s: f64,
+    pub(crate) last_per_s: f64,
+    /// Right replies in the one of the two that has fewer.
+    pub(crate) calls: f64,
 }
 
 impl Timeline {
@@ -52,6 +75,7 @@ impl Timeline {
             counted: Counts::default(),
             intervals: Vec::new(),
             samples: VecDeque::new(),
+            fine: FineSamples { period_ns: FINE_NS, next_ns: u64::MAX, samples: Vec::new() },
         }
     }
 
@@ -62,15 +86,17 @@ impl Timeline {
         self.next_interval_ns = start_ns.saturating_add(self.interval_ns);
         self.next_sample_ns = start_ns.saturating_add(SECOND_NS);
         self.samples.push_back((start_ns, 0));
+        self.fine.begin(start_ns);
     }
 
     /// When the next sample is due.
     pub(crate) fn next_ns(&self) -> u64 {
-        self.next_interval_ns.min(self.next_sample_ns)
+        self.next_interval_ns.min(self.next_sample_ns).min(self.fine.next_ns)
     }
 
     /// Takes note of the workers' counts, if a sample is due.
     pub(crate) fn sample(&mut self, now_ns: u64, counts: Counts) {
+        self.fine.sample(now_ns, counts.ok);
         if now_ns >= self.next_sample_ns {
             self.keep_sample(now_ns, counts.ok);
             self.next_sample_ns = next_multiple(self.start_ns, SECOND_NS, now_ns);
@@ -81,12 +107,20 @@ impl Timeline {
         }
     }
 
+    /// The measured window is over; answers may still come.
+    pub(crate) fn end_window(&mut self, now_ns: u64, counts: Counts) {
+        if self.start_ns != u64::MAX {
+            self.fine.samples.push((now_ns, counts.ok));
+        }
+    }
+
     /// The run is over; the last interval holds what is still missing, so that the sums are exact.
     pub(crate) fn close(&mut self, now_ns: u64, totals: Counts) {
         if self.start_ns == u64::MAX {
             return;
         }
         self.keep_sample(now_ns, totals.ok);
+        self.fine.close(now_ns, totals.ok);
         self.end_interval(now_ns, totals);
         self.next_interval_ns = u64::MAX;
         self.next_sample_ns = u64::MAX;
@@ -104,6 +138,24 @@ impl Timeline {
         let &(begin, ok_before) = self.samples.iter().rev().find(|(at, _)| *at <= from)?;
         let seconds = (end - begin) as f64 / 1e9;
         Some((ok - ok_before) as f64 / seconds)
+    }
+
+    /// The rates of the first and the last third of the time from `from_ns` to `to_ns`; none if that
+    /// is too short to tell.
+    pub(crate) fn thirds(&self, from_ns: u64, to_ns: u64) -> Option<Thirds> {
+        let third_ns = to_ns.checked_sub(from_ns)? / 3;
+        if third_ns < 5 * FINE_NS {
+            return None;
+        }
+        let between = |from, to| Some(self.fine.ok_until(to)? - self.fine.ok_until(from)?);
+        let first = between(from_ns, from_ns + third_ns)?;
+        let last = between(to_ns - third_ns, to_ns)?;
+        let seconds = third_ns as f64 / 1e9;
+        Some(Thirds {
+            first_per_s: first / seconds,
+            last_per_s: last / seconds,
+            calls: first.min(last),
+        })
     }
 
     fn keep_sample(&mut self, now_ns: u64, ok: u64) {
@@ -128,6 +180,45 @@ impl Timeline {
             self.intervals = self.intervals.chunks(2).map(merge).collect();
             self.interval_ns = self.interval_ns.saturating_mul(2);
         }
+    }
+}
+
+impl FineSamples {
+    fn begin(&mut self, start_ns: u64) {
+        self.samples.push((start_ns, 0));
+        self.next_ns = start_ns.saturating_add(self.period_ns);
+    }
+
+    fn sample(&mut self, now_ns: u64, ok: u64) {
+        if now_ns < self.next_ns {
+            return;
+        }
+        self.samples.push((now_ns, ok));
+        if self.samples.len() >= FINE_MAX {
+            let mut index = 0;
+            self.samples.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            self.period_ns = self.period_ns.saturating_mul(2);
+        }
+        self.next_ns = now_ns.saturating_add(self.period_ns);
+    }
+
+    fn close(&mut self, now_ns: u64, ok: u64) {
+        self.samples.push((now_ns, ok));
+        self.next_ns = u64::MAX;
+    }
+
+    /// Right replies until `at_ns`, evenly divided between two samples.
+    fn ok_until(&self, at_ns: u64) -> Option<f64> {
+        let behind = self.samples.partition_point(|(time, _)| *time <= at_ns);
+        let &(t0, ok0) = self.samples.get(behind.checked_sub(1)?)?;
+        let Some(&(t1, ok1)) = self.samples.get(behind) else {
+            return Some(ok0 as f64);
+        };
+        let share = (at_ns - t0) as f64 / (t1 - t0).max(1) as f64;
+        Some(ok0 as f64 + share * ok1.saturating_sub(ok0) as f64)
     }
 }
 
@@ -167,6 +258,31 @@ mod tests {
         }
         assert_eq!(timeline.rate_of_last(1), Some(1000.0));
         assert_eq!(timeline.rate_of_last(5), None);
+    }
+
+    #[test]
+    fn the_thirds_of_a_run_are_compared_however_long_it_is() {
+        for seconds in [1, 7, 100, 5_000] {
+            let mut timeline = Timeline::new(Duration::from_secs(1));
+            timeline.begin(0);
+            let end_ns = seconds * SECOND_NS;
+            // 3000 calls/s, and 10 % more in the second half.
+            let ok_at = |now: u64| {
+                (now as f64 * 3e-6 + now.saturating_sub(end_ns / 2) as f64 * 3e-7) as u64
+            };
+            let mut now = 0;
+            while now < end_ns {
+                now = timeline.next_ns().min(end_ns);
+                timeline.sample(now, counts(ok_at(now)));
+            }
+            timeline.end_window(end_ns, counts(ok_at(end_ns)));
+            timeline.close(end_ns + SECOND_NS, counts(ok_at(end_ns)));
+            let thirds = timeline.thirds(0, end_ns).unwrap();
+            assert!((thirds.first_per_s / 3000.0 - 1.0).abs() < 0.002, "{thirds:?}");
+            assert!((thirds.last_per_s / 3300.0 - 1.0).abs() < 0.002, "{thirds:?}");
+            assert!(timeline.fine.samples.len() <= FINE_MAX + 2);
+        }
+        assert_eq!(Timeline::new(Duration::from_secs(1)).thirds(0, 9 * SECOND_NS), None);
     }
 
     #[test]

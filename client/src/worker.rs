@@ -1,5 +1,7 @@
 //! One event loop: it owns its share of the connections and of the callers for the whole run.
 
+mod open_loop;
+
 use crate::call_frames::CallFrames;
 use crate::callers::{Callers, Rotation};
 use crate::connect::{Connected, WAKER};
@@ -8,10 +10,13 @@ use crate::control::{Control, Phase, View};
 use crate::flow::Flow;
 use crate::load::{Load, LoadMeter};
 use crate::outcome::{Extras, Failure, Ledger};
+use crate::pacing::Pace;
 use crate::stages::Sampler;
 use echo_common::clock::now_ns;
 use mio::event::Event;
 use mio::{Events, Poll, Token};
+pub(crate) use open_loop::ScheduleResult;
+use open_loop::{OpenLoop, TIMER};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,6 +36,8 @@ pub(crate) struct Job {
     pub(crate) extras: Extras,
     /// One call in this many asks for its stage times.
     pub(crate) stages: Option<u64>,
+    /// The schedule of an open loop.
+    pub(crate) pace: Option<Pace>,
 }
 
 /// What a worker hands back.
@@ -39,6 +46,8 @@ pub(crate) struct WorkerResult {
     pub(crate) ledger: Ledger,
     pub(crate) flow: Flow,
     pub(crate) load: Option<Load>,
+    /// In an open loop.
+    pub(crate) schedule: Option<ScheduleResult>,
     /// When it had nothing left to do.
     pub(crate) ended_ns: u64,
     /// What lost connections had to say.
@@ -53,6 +62,7 @@ pub(crate) struct Worker<'a> {
     connections: Vec<Option<Connection>>,
     open_connections: usize,
     rotation: Option<Rotation>,
+    open_loop: Option<Box<OpenLoop>>,
     /// Connections with bytes that no edge will announce again.
     unfinished: Vec<usize>,
     view: View,
@@ -96,10 +106,13 @@ impl<'a> Worker<'a> {
             connections: connected
                 .into_iter()
                 .enumerate()
-                .map(|(index, c)| Some(Connection::new(c.stream, window(index))))
+                .map(|(index, c)| {
+                    Some(Connection::new(c.stream, window(index), job.pace.is_some()))
+                })
                 .collect(),
             open_connections: count,
             rotation: Rotation::of(callers, count),
+            open_loop: None,
             unfinished,
             view: job.control.view(),
             budget_used_up: false,
@@ -115,10 +128,12 @@ impl<'a> Worker<'a> {
     /// Calls until the run is over and every call has ended.
     pub(crate) fn run(mut self) -> io::Result<WorkerResult> {
         let mut events = Events::with_capacity(EVENTS_PER_TURN);
+        self.open_loop = OpenLoop::begin(self.job, self.index, &self.poll)?;
         self.start_everywhere();
         self.publish();
         while !self.is_finished() {
             self.load.turn(&self.view, self.now_ns);
+            self.arm_timer()?;
             match self.poll.poll(&mut events, Some(self.poll_timeout())) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -134,10 +149,12 @@ impl<'a> Worker<'a> {
                 self.rotate();
             }
             self.now_ns = now_ns();
+            self.send_due();
             self.scan();
             self.publish();
         }
         let load = self.load.close(self.now_ns);
+        let schedule = self.close_schedule();
         self.give_up();
         self.desk.ledger.settle();
         self.publish();
@@ -147,6 +164,7 @@ impl<'a> Worker<'a> {
             ledger: self.desk.ledger,
             flow: self.flow,
             load,
+            schedule,
             ended_ns: self.now_ns,
             notes: self.notes,
         })
@@ -154,8 +172,10 @@ impl<'a> Worker<'a> {
 
     fn event(&mut self, event: &Event) {
         let Token(index) = event.token();
-        if event.token() == WAKER {
-            return;
+        match event.token() {
+            WAKER => return,
+            TIMER => return self.open_loop.iter_mut().for_each(|open_loop| open_loop.fired()),
+            _ => {}
         }
         if event.is_writable() && self.connections[index].as_ref().is_some_and(Connection::owes) {
             self.flush(index);
@@ -203,6 +223,7 @@ impl<'a> Worker<'a> {
             self.stop_run();
         }
         match &mut self.rotation {
+            None if self.open_loop.is_some() => {}
             None => {
                 self.start(index, now_ns);
             }
@@ -237,6 +258,9 @@ impl<'a> Worker<'a> {
     /// Gives idle callers to idle connections, the longest idle first.
     #[inline]
     fn rotate(&mut self) {
+        if self.open_loop.is_some() {
+            return;
+        }
         while let Some(index) = self.rotation.as_mut().and_then(Rotation::next) {
             if self.connections[index].is_none() {
                 continue;
@@ -252,6 +276,9 @@ impl<'a> Worker<'a> {
     }
 
     fn start_everywhere(&mut self) {
+        if self.open_loop.is_some() {
+            return;
+        }
         if self.rotation.is_some() {
             return self.rotate();
         }
@@ -343,7 +370,8 @@ impl<'a> Worker<'a> {
 
     /// Until the next thing that no event announces.
     fn poll_timeout(&self) -> Duration {
-        if !self.unfinished.is_empty() {
+        let behind = self.open_loop.as_ref().is_some_and(|open| open.is_behind(self.now_ns));
+        if !self.unfinished.is_empty() || behind && self.may_start() {
             return Duration::ZERO;
         }
         let mut until = self.next_scan_ns;
@@ -359,9 +387,15 @@ impl<'a> Worker<'a> {
         if self.open_connections == 0 {
             return true;
         }
-        let over = self.view.phase == Phase::Draining
-            || self.view.phase == Phase::Measured && (self.budget_used_up || self.is_past_end());
-        over && (self.flow.in_flight() == 0 || self.now_ns >= self.view.leave_ns)
+        !self.may_start() && (self.flow.in_flight() == 0 || self.now_ns >= self.view.leave_ns)
+    }
+
+    fn may_start(&self) -> bool {
+        match self.view.phase {
+            Phase::WarmUp => true,
+            Phase::Measured => !self.budget_used_up && !self.is_past_end(),
+            Phase::Draining => false,
+        }
     }
 
     fn is_past_end(&self) -> bool {

@@ -28,9 +28,9 @@ fn frames(payload: usize) -> CallFrames {
 }
 
 fn started(calls: usize) -> (CallTable, Vec<u64>, Ledger) {
-    let mut table = CallTable::new(calls);
+    let mut table = CallTable::new(calls, false);
     let ids = (0..calls).map(|call| table.start(0, true, call == ASKING)).collect();
-    let mut ledger = Ledger::new(Extras { stages: true });
+    let mut ledger = Ledger::new(Extras { stages: true, open_loop: false });
     ledger.started(calls as u64, true, 0);
     (table, ids, ledger)
 }

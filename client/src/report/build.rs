@@ -1,6 +1,9 @@
 //! From a finished run to its report.
 
+use super::checks::{self, Findings};
 use super::errors::errors;
+use super::evidence::evidence;
+use super::open_loop::{OpenLatencies, OpenLoopFigures};
 use super::server::ServerFigures;
 use super::settings::{option_values, settings};
 use super::stages::StageFigures;
@@ -10,10 +13,12 @@ use super::{
     WorkerFigures, date, ratio,
 };
 use crate::latency::Summary;
-use crate::outcome::LostKind;
+use crate::options::Arrivals;
+use crate::outcome::{LostKind, Outcomes};
+use crate::pacing::Pace;
 use crate::plan::Plan;
 use crate::run::{NamedResult, Reading, RunResult};
-use echo_common::host::{self, Host};
+use echo_common::host;
 use echo_common::quantity::format_duration;
 use echo_common::signals::Signal;
 use echo_common::wire::native::Status;
@@ -50,27 +55,41 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     let area: u128 = run.workers.iter().map(|w| w.result.flow.area_call_ns()).sum();
     let failure_latency = run.ledger.failure_latency.summary();
     let mean = |summary: Summary| (summary.count, summary.mean);
-    let little = little(area, &window, calls_per_s, latency.map(mean), failure_latency.map(mean));
-    let mean_us = latency.map(|latency| latency.mean);
+    let open_latencies = run.ledger.open_times.as_mut().map(|times| OpenLatencies::of(times));
+    // Calls are in flight, and in the server's hands, from their sending on.
+    let mean_us = match &open_latencies {
+        Some(open) => open.service.mean,
+        None => latency.map(|latency| latency.mean),
+    };
+    let ok = mean_us.map(|mean_us| (outcomes.ok, mean_us));
+    let little = little(area, &window, calls_per_s, ok, failure_latency.map(mean));
+    let open_loop = plan.pace.as_ref().map(|pace| {
+        let schedules = run.workers.iter().filter_map(|worker| worker.result.schedule);
+        OpenLoopFigures::of(pace, schedules, outcomes.started, calls_per_s)
+    });
     let stages_us = stage_times.as_mut().map(|times| StageFigures::of(times, mean_us));
+    let counts = outcome_counts(&outcomes);
+    let checks = checks::of_run(plan, &run, |by| Findings {
+        by,
+        outcomes: counts,
+        little,
+        open_loop: open_loop.as_ref(),
+        stages: stages_us.as_ref(),
+        server: server.as_ref(),
+        host: &host,
+    });
     Report {
         schema_version: SCHEMA_VERSION,
         program: env!("CARGO_PKG_NAME"),
         version: env!("CARGO_PKG_VERSION"),
         date: date::now(),
-        loop_type: "closed",
+        loop_type: if open_loop.is_some() { "open" } else { "closed" },
+        target_per_s: open_loop.as_ref().map(|open| open.target_per_s),
+        overloaded: open_loop.as_ref().map(|open| open.overloaded),
         emulated: run.before.server.as_ref().map(|server| server.emulated),
         interrupted: run.interrupted.is_some(),
         signal: run.interrupted.map(signal_name),
-        outcomes: OutcomeCounts {
-            started: outcomes.started,
-            ok: outcomes.ok,
-            mismatch: outcomes.mismatch,
-            error_reply: outcomes.error_reply(),
-            timed_out: outcomes.timed_out,
-            connection_lost: outcomes.connection_lost(),
-            abandoned: outcomes.abandoned,
-        },
+        outcomes: counts,
         late_replies: outcomes.late_replies,
         unexpected_replies: outcomes.unexpected_replies,
         connections_lost: outcomes.connections_lost.values().sum(),
@@ -87,11 +106,16 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
             m15: run.timeline.rate_of_last(15),
         },
         latency_us: latency.into(),
+        response_us: open_latencies.map(|_| latency.into()),
+        service_us: open_latencies.map(|open| open.service),
+        delay_us: open_latencies.map(|open| open.delay),
+        open_loop,
         failure_latency_us: failure_latency.into(),
         connect_us: run.connect_latency.summary().into(),
         cpu_us_per_call: cpu,
         stages_us,
         little,
+        checks,
         verdict: verdict(evidence),
         settings: settings(plan, open_files::limits().soft),
         workers,
@@ -103,27 +127,15 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     }
 }
 
-/// What the verdict rests on, but for the run's length and rate.
-fn evidence(
-    plan: &Plan,
-    workers: &[WorkerFigures],
-    server: Option<&ServerFigures>,
-    host: &HostFigures,
-) -> Evidence {
-    let busiest_reader = server.and_then(ServerFigures::busiest_reader);
-    Evidence {
-        client_busy_share: most(workers.iter().map(|worker| worker.busy_share)),
-        client_cpu_share: most(workers.iter().map(|worker| worker.cpu_share)),
-        client_confined: is_confined(plan, &host.host),
-        reader_busy_share: busiest_reader.and_then(|reader| reader.busy_share),
-        reader_cpu_share: busiest_reader.and_then(|reader| reader.cpu_share),
-        handler_busy_share: server.and_then(|s| s.handlers_mean(|h| h.busy_share)),
-        handler_cpu_share: server.and_then(|s| s.handlers_mean(|h| h.cpu_share)),
-        host_busy_share: host.load.as_ref().and_then(|load| load.busy_share),
-        others_cpu_share: host.others_share(),
-        steal_share: host.load.as_ref().and_then(|load| load.steal_share),
-        cpu_ceiling_calls_per_s: host.cpu_ceiling_calls_per_s,
-        ..Evidence::default()
+fn outcome_counts(outcomes: &Outcomes) -> OutcomeCounts {
+    OutcomeCounts {
+        started: outcomes.started,
+        ok: outcomes.ok,
+        mismatch: outcomes.mismatch,
+        error_reply: outcomes.error_reply(),
+        timed_out: outcomes.timed_out,
+        connection_lost: outcomes.connection_lost(),
+        abandoned: outcomes.abandoned,
     }
 }
 
@@ -146,16 +158,28 @@ fn window(plan: &Plan, run: &RunResult) -> Window {
         None => EndedBy::Count,
     };
     let Some(end) = timed else {
+        // In an open loop the time before the first call and behind the last one is its own, too.
+        let (begin, least) = match &plan.pace {
+            Some(pace) => (Some(run.start_ns), schedule_s(pace).filter(|_| count_reached)),
+            None => (ledger.first_start_ns, None),
+        };
+        let span_s = |end| span_s(begin, end).max(least.unwrap_or(0.0));
         return Window {
             ended_by,
-            seconds: span_s(ledger.first_start_ns, ledger.last_ok_ns.or(ledger.last_end_ns)),
-            elapsed_s: span_s(ledger.first_start_ns, ledger.last_end_ns),
+            seconds: span_s(ledger.last_ok_ns.or(ledger.last_end_ns)),
+            elapsed_s: span_s(ledger.last_end_ns),
             ok_replies: ledger.outcomes.ok,
         };
     };
     let seconds = end.min(run.ended_ns).saturating_sub(run.start_ns) as f64 / 1e9;
     let ok_replies = run.workers.iter().map(|w| w.result.flow.ok_in_window()).sum();
     Window { ended_by, seconds, elapsed_s: seconds, ok_replies }
+}
+
+/// The length of a schedule that its number of calls ends, if it does not depend on chance.
+fn schedule_s(pace: &Pace) -> Option<f64> {
+    let span_ns = pace.span_ns().filter(|_| pace.arrivals == Arrivals::Uniform);
+    span_ns.map(|ns| ns as f64 / 1e9)
 }
 
 fn span_s(from_ns: Option<u64>, to_ns: Option<u64>) -> f64 {
@@ -229,19 +253,6 @@ fn host_figures(plan: &Plan, run: &RunResult, cpu: CpuPerCall) -> HostFigures {
 fn server_cpu_ns(run: &RunResult) -> Option<u64> {
     let cpu_ns = |reading: &Reading| reading.server.as_ref()?.cpu_ns;
     cpu_ns(&run.after)?.checked_sub(cpu_ns(&run.before)?)
-}
-
-/// Whether the client was given, or took, fewer CPUs than the host has.
-fn is_confined(plan: &Plan, host: &Host) -> bool {
-    let mut pins = plan.pins.clone();
-    pins.sort_unstable();
-    pins.dedup();
-    let may_use = if pins.is_empty() { plan.allowed_cpus.len() } else { pins.len() };
-    host.cpus_online.is_some_and(|online| may_use < online)
-}
-
-fn most(shares: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    shares.flatten().max_by(f64::total_cmp)
 }
 
 fn notes(plan: &Plan, run: &RunResult) -> Vec<String> {

@@ -140,7 +140,7 @@ mod tests {
         let mut ledger = Ledger::new(Extras::default());
         ledger.started(ways.len() as u64, true, 0);
         for way in ways {
-            ledger.failed(EndedCall { sent_ns: 0, measured: true }, way, 1);
+            ledger.failed(EndedCall { due_ns: 0, sent_ns: 0, measured: true }, way, 1);
         }
         ledger.connection_lost(LostKind::Os(104));
         ledger.connection_lost(LostKind::Os(111));

@@ -1,9 +1,12 @@
 //! What a run has to say, as a value. Text and JSON are views of it; neither computes anything.
 
 mod build;
+mod checks;
 mod date;
 mod errors;
+mod evidence;
 mod json;
+mod open_loop;
 mod page;
 mod server;
 mod settings;
@@ -31,12 +34,16 @@ pub(crate) struct Report {
     pub(crate) version: &'static str,
     /// When the report was made, by the wall clock.
     pub(crate) date: String,
-    /// "closed": a caller calls again when its call has ended.
+    /// "closed": a caller calls again when its call has ended; "open": by a schedule.
     #[serde(rename = "loop")]
     pub(crate) loop_type: &'static str,
     /// Whether the server emulates a stage, so that rates and times are no real ones; none if it
     /// was not asked.
     pub(crate) emulated: Option<bool>,
+    /// The rate that an open loop was to have.
+    pub(crate) target_per_s: Option<f64>,
+    /// Whether an open loop missed its rate and calls piled up.
+    pub(crate) overloaded: Option<bool>,
     pub(crate) interrupted: bool,
     /// The signal that interrupted the run.
     pub(crate) signal: Option<&'static str>,
@@ -53,13 +60,22 @@ pub(crate) struct Report {
     pub(crate) calls_per_s: Option<f64>,
     pub(crate) window: Window,
     pub(crate) rates: Rates,
+    /// From sending to reply in a closed loop, the response time in an open one.
     pub(crate) latency_us: Figures,
+    /// Open loop: from when a call was due to its reply.
+    pub(crate) response_us: Option<Figures>,
+    /// Open loop: from the sending of a call to its reply.
+    pub(crate) service_us: Option<Figures>,
+    /// Open loop: from when a call was due to its sending.
+    pub(crate) delay_us: Option<Figures>,
+    pub(crate) open_loop: Option<open_loop::OpenLoopFigures>,
     pub(crate) failure_latency_us: Figures,
     pub(crate) connect_us: Figures,
     pub(crate) cpu_us_per_call: CpuPerCall,
     /// Of the sampled calls, under --stages.
     pub(crate) stages_us: Option<stages::StageFigures>,
     pub(crate) little: Little,
+    pub(crate) checks: Vec<checks::Check>,
     pub(crate) verdict: verdict::Verdict,
     pub(crate) settings: settings::Settings,
     pub(crate) workers: Vec<WorkerFigures>,

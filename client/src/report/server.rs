@@ -2,6 +2,7 @@
 
 use super::ratio;
 use crate::remote_stats::{Snapshot, ThreadCounters};
+use echo_common::quantity::duration;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -99,6 +100,19 @@ impl ServerFigures {
         })
     }
 
+    /// The share of the time that the emulated cost of the busiest reader, and of the average
+    /// handler, takes for the calls that came; none where no cost is emulated.
+    pub(crate) fn emulated_shares(&self) -> (Option<f64>, Option<f64>) {
+        let share = |role, calls: f64| {
+            let cost_s = paced_cost_s(self.costs.as_deref()?, role)?;
+            ratio(calls * cost_s, self.window_s)
+        };
+        let most = self.readers.iter().map(|reader| reader.calls).max().unwrap_or(0);
+        let served: u64 = self.handlers.iter().map(|handler| handler.calls).sum();
+        let mean = ratio(served as f64, self.handlers.len() as f64);
+        (share("reader", most as f64), mean.and_then(|calls| share("handler", calls)))
+    }
+
     /// The busiest reader.
     pub(crate) fn busiest_reader(&self) -> Option<&ThreadFigures> {
         let busy = |thread: &ThreadFigures| thread.busy_share.unwrap_or(0.0);
@@ -110,6 +124,14 @@ impl ServerFigures {
         let shares: Vec<f64> = self.handlers.iter().filter_map(share).collect();
         ratio(shares.iter().sum(), shares.len() as f64)
     }
+}
+
+/// The mean of a paced cost, in what the server says of its costs:
+/// `reader spin:28us, handler paced:1ms:exp (emulated)`.
+fn paced_cost_s(costs: &str, role: &str) -> Option<f64> {
+    let cost = costs.split(", ").find_map(|cost| cost.strip_prefix(role))?;
+    let time = cost.trim_start().strip_prefix("paced:")?.split([':', ' ']).next()?;
+    Some(duration(time).ok()?.as_secs_f64())
 }
 
 fn thread_figures(
@@ -201,6 +223,25 @@ mod tests {
         assert_eq!(figures.readers[0].calls_per_wakeup, Some(2.0));
         assert_eq!(figures.handlers_mean(|handler| handler.busy_share), None);
         assert_eq!(figures.limits, BTreeMap::from([("rejected".to_owned(), 7)]));
+    }
+
+    #[test]
+    fn the_emulated_share_is_calls_by_cost() {
+        let figures = |costs: &str| {
+            let snapshot = |seconds: u64, calls: u64| {
+                snapshot(&format!(
+                    r#"{{"uptime_ns": {}, "costs": "{costs}", "emulated": true,
+                        "readers": [{{"name": "r", "calls": {calls}}}, {{"name": "s"}}],
+                        "handlers": [{{"name": "h", "calls": {calls}}}, {{"name": "i"}}]}}"#,
+                    seconds * 1_000_000_000
+                ))
+            };
+            ServerFigures::between(&snapshot(1, 0), &snapshot(3, 8000)).unwrap().emulated_shares()
+        };
+        assert_eq!(figures("reader paced:200us (emulated)"), (Some(0.8), None));
+        let both = "reader spin:28us, handler paced:400us:exp (emulated)";
+        assert_eq!(figures(both), (None, Some(0.8)));
+        assert_eq!(figures("reader paced:nonsense, something paced:1s"), (None, None));
     }
 
     #[test]

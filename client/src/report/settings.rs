@@ -1,6 +1,6 @@
 //! What the run was asked to do: the options with their defaults, and what they came to.
 
-use crate::options::{Format, Progress, Switch, Verify};
+use crate::options::{Arrivals, Format, Progress, Switch, Verify};
 use crate::plan::Plan;
 use echo_common::pinning::format_cpu_list;
 use echo_common::quantity::format_duration;
@@ -29,13 +29,15 @@ pub(crate) struct Settings {
 }
 
 /// All options as they were given or by default.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct OptionValues {
     server: String,
     clients: u64,
     threads: Option<u64>,
-    in_flight: u64,
+    in_flight: Option<u64>,
     calls: Option<u64>,
+    rate: Option<f64>,
+    arrivals: Option<Arrivals>,
     duration: Option<String>,
     warmup: String,
     payload: u64,
@@ -89,6 +91,8 @@ pub(crate) fn option_values(plan: &Plan) -> OptionValues {
         in_flight: options.in_flight,
         // freon's default is in force if nothing else ends the run.
         calls: plan.calls,
+        rate: options.rate,
+        arrivals: options.rate.map(|_| options.arrivals),
         duration: options.duration.map(format_duration),
         warmup: format_duration(options.warmup),
         payload: options.payload,

@@ -47,6 +47,13 @@ impl From<Option<Summary>> for PartFigures {
     }
 }
 
+impl PartFigures {
+    /// Mean, median, 95 %, 99 % and maximum.
+    pub(crate) fn figures(&self) -> [Option<f64>; 5] {
+        [self.mean, self.p50, self.p95, self.p99, self.max]
+    }
+}
+
 impl StageFigures {
     /// The figures of what was sampled, beside the mean latency of all calls.
     pub(crate) fn of(times: &mut StageTimes, mean_of_all_us: Option<f64>) -> StageFigures {

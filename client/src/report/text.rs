@@ -1,14 +1,21 @@
 //! The report for people: freon's block first, in freon's layout, then what freon leaves out.
 
+mod tables;
+
 use super::page::{NAME_WIDTH, Page, WIDTH};
 use super::server::{ServerFigures, ThreadFigures};
-use super::stages::{PartFigures, StageFigures};
 use super::verdict::percent;
 use super::{Figures, Report};
 use crate::options::Verify;
 use echo_common::quantity::{format_size, grouped};
 use std::fmt::Write;
 
+const CLOSED_LOOP: &str = "closed: a caller calls again as soon as its call has ended (think time 0); latency is from \
+     the sending of a call to the reading of its reply; min, max and mean are exact, percentiles \
+     to 0.1 %";
+const OPEN_LOOP: &str = "open: calls are sent by a schedule, whether earlier ones were answered or not; latency is the \
+     response time, from when a call was due to the reading of its reply; min, max and mean are \
+     exact, percentiles to 0.1 %";
 /// Rows of a table of threads; the busiest are shown.
 const ROWS_MAX: usize = 32;
 
@@ -18,14 +25,18 @@ pub(crate) fn text(report: &Report) -> String {
     freon_block(&mut page, report);
     outcomes(&mut page, report);
     load(&mut page, report);
+    if let Some(open) = &report.open_loop {
+        tables::open_loop(&mut page, report, open);
+    }
     if let Some(stages) = &report.stages_us {
-        self::stages(&mut page, stages);
+        tables::stages(&mut page, stages);
     }
     cpu(&mut page, report);
     if let Some(server) = &report.server {
         self::server(&mut page, server);
     }
     host(&mut page, report);
+    tables::checks(&mut page, &report.checks);
     page.section("Verdict");
     let verdict = &report.verdict;
     page.field(verdict.bound.words(), &verdict.reason);
@@ -37,6 +48,16 @@ fn freon_block(page: &mut Page, report: &Report) {
     page.line("");
     if report.emulated == Some(true) {
         page.line("emulated: a stage of the server has a paced cost; rates and times are not real");
+        page.line("");
+    }
+    if let Some(open) = &report.open_loop {
+        page.line(format!(
+            "open loop: target {} calls/s, achieved {} ({}){}",
+            tables::rate(Some(open.target_per_s)),
+            tables::rate(report.calls_per_s),
+            share(open.achieved_share),
+            if open.overloaded { ": overloaded" } else { "" }
+        ));
         page.line("");
     }
     page.rule("Timers");
@@ -138,12 +159,11 @@ fn outcomes(page: &mut Page, report: &Report) {
 fn load(page: &mut Page, report: &Report) {
     let settings = &report.settings;
     page.section("Load");
-    page.field(
-        "loop",
-        "closed: a caller calls again as soon as its call has ended (think time 0); latency is \
-         from the sending of a call to the reading of its reply; min, max and mean are exact, \
-         percentiles to 0.1 %",
-    );
+    let loop_text = match report.open_loop {
+        Some(_) => OPEN_LOOP,
+        None => CLOSED_LOOP,
+    };
+    page.field("loop", loop_text);
     let connect = &report.connect_us;
     let ms = |us: Option<f64>| us.map_or("n/a".to_owned(), |us| format!("{:.3}", us / 1e3));
     page.field(
@@ -157,6 +177,7 @@ fn load(page: &mut Page, report: &Report) {
         ),
     );
     let callers = settings.callers as u64;
+    let open = report.open_loop.is_some();
     let how = if settings.callers_rotate {
         "going from connection to connection".to_owned()
     } else {
@@ -164,7 +185,12 @@ fn load(page: &mut Page, report: &Report) {
     };
     page.field(
         "callers",
-        format!("{}, {how}; worker threads: {}", grouped(callers), settings.workers),
+        format!(
+            "{}{}, {how}; worker threads: {}",
+            if open { "at most " } else { "" },
+            grouped(callers),
+            settings.workers
+        ),
     );
     let check = match report.settings.verify {
         Verify::Full => "every byte compared",
@@ -189,43 +215,6 @@ fn load(page: &mut Page, report: &Report) {
             number(little.ratio)
         ),
     );
-}
-
-fn stages(page: &mut Page, stages: &StageFigures) {
-    page.section("Stages");
-    if stages.count == 0 {
-        return page.field("sampled calls", "none brought stage times");
-    }
-    let us = |us: Option<f64>| us.map_or("n/a".to_owned(), |us| format!("{us:.1}"));
-    let row = |name: &str, part: &PartFigures| {
-        let figures = [part.mean, part.p50, part.p95, part.p99, part.max];
-        figures
-            .iter()
-            .fold(format!("{name:<20}"), |row, &figure| format!("{row}{:>12}", us(figure)))
-    };
-    page.line(format!(
-        "{:<20}{:>12}{:>12}{:>12}{:>12}{:>12}",
-        "us", "mean", "median", "95%", "99%", "max"
-    ));
-    for (name, part) in stages.parts() {
-        page.line(row(name, part));
-    }
-    page.line(row("total", &stages.total));
-    page.line("");
-    page.field(
-        "sampled calls",
-        format!(
-            "{}; mean of the parts {} us together, mean latency of these calls {} us, which is \
-             {} of that of all calls; rest is the client and the network",
-            grouped(stages.count),
-            us(stages.sum_of_means_us()),
-            us(stages.total.mean),
-            share(stages.total_to_all_calls)
-        ),
-    );
-    if stages.overruns > 0 {
-        page.field("overruns", format!("{} calls", grouped(stages.overruns)));
-    }
 }
 
 fn cpu(page: &mut Page, report: &Report) {

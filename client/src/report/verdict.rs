@@ -10,8 +10,11 @@ const HOST_FULL: f64 = 0.95;
 const OTHERS_MIN: f64 = 0.05;
 /// Time taken by the hypervisor from which on figures say more about the neighbours.
 const STEAL_MAX: f64 = 0.05;
-/// The part of its busy time that a thread must have been on a CPU to be a limit by itself.
-const ON_CPU_MIN: f64 = 0.7;
+/// Two threads on a CPU nearly as long as each other are both at their limit.
+const TIE: f64 = 0.03;
+/// A thread that needs so many times the CPU time of every other one would limit the rate with any
+/// number of CPUs.
+const DOMINANCE: f64 = 2.0;
 /// Below this the counters of the kernel are too coarse.
 const WINDOW_MIN_S: f64 = 0.1;
 
@@ -30,6 +33,9 @@ pub(crate) struct Evidence {
     /// The mean of the handlers, which share one queue.
     pub(crate) handler_busy_share: Option<f64>,
     pub(crate) handler_cpu_share: Option<f64>,
+    /// Calls by the cost that the server's stage emulates for each of them.
+    pub(crate) reader_emulated_share: Option<f64>,
+    pub(crate) handler_emulated_share: Option<f64>,
     pub(crate) host_busy_share: Option<f64>,
     /// What neither of the two programs used, if both run here.
     pub(crate) others_cpu_share: Option<f64>,
@@ -85,8 +91,8 @@ pub(crate) fn verdict(evidence: Evidence) -> Verdict {
     Verdict { bound, reason, evidence }
 }
 
+/// The order matters: what explains away other signs comes first.
 fn judge(e: &Evidence) -> (Bound, String) {
-    let at_least = |share: Option<f64>, limit: f64| share.filter(|share| *share >= limit);
     if e.window_s < WINDOW_MIN_S {
         let text = format!("{:.3} s are too short to tell", e.window_s);
         return (Bound::Unknown, text);
@@ -95,32 +101,122 @@ fn judge(e: &Evidence) -> (Bound, String) {
         let text = format!("the hypervisor took {} of the CPU time", percent(steal));
         return (Bound::Host, text);
     }
-    let client = at_least(e.client_busy_share, SATURATED);
-    if let (true, Some(busy)) = (e.client_confined, client) {
-        let text = format!(
-            "the busiest worker was busy {} of the time on fewer CPUs than the host has; \
-             on a CPU {}",
-            percent(busy),
-            e.client_cpu_share.map_or("unknown".to_owned(), percent)
-        );
-        return (Bound::Client, text);
+    emulated_stage(e)
+        .or_else(|| confined_client(e))
+        .or_else(|| thread_at_its_limit(e))
+        .or_else(|| starved_thread(e))
+        .or_else(|| full_host(e))
+        .unwrap_or_else(|| no_limit(e))
+}
+
+/// A stage whose virtual server is never idle. Its thread sleeps meanwhile, so that no share of a
+/// CPU tells.
+fn emulated_stage(e: &Evidence) -> Option<(Bound, String)> {
+    let stages = [
+        (Bound::ServerReader, e.reader_emulated_share, "the busiest reader's"),
+        (Bound::ServerHandler, e.handler_emulated_share, "the average handler's"),
+    ];
+    let (bound, share, whose) = stages
+        .into_iter()
+        .filter_map(|(bound, share, whose)| Some((bound, at_least(share, SATURATED)?, whose)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some((bound, format!("{whose} emulated cost filled {} of the time", percent(share.min(1.0)))))
+}
+
+fn confined_client(e: &Evidence) -> Option<(Bound, String)> {
+    let busy = at_least(e.client_busy_share, SATURATED).filter(|_| e.client_confined)?;
+    let text = format!(
+        "the busiest worker was busy {} of the time on fewer CPUs than the host has; on a CPU {}, \
+         put aside for others {}",
+        percent(busy),
+        share_text(e.client_cpu_share),
+        share_text(e.client_cpu_share.map(|on_cpu| (busy - on_cpu).max(0.0)))
+    );
+    Some((Bound::Client, text))
+}
+
+/// One kind of thread of either program.
+struct Stage {
+    bound: Bound,
+    /// On a CPU or ready to run.
+    busy: f64,
+    on_cpu: f64,
+    name: &'static str,
+}
+
+/// The stages that were measured, the one most on a CPU first.
+fn stages(e: &Evidence) -> Vec<Stage> {
+    let all = [
+        (Bound::Client, e.client_busy_share, e.client_cpu_share, "the busiest worker"),
+        (Bound::ServerReader, e.reader_busy_share, e.reader_cpu_share, "the busiest reader"),
+        (Bound::ServerHandler, e.handler_busy_share, e.handler_cpu_share, "the average handler"),
+    ];
+    let known = all.into_iter().filter_map(|(bound, busy, on_cpu, name)| {
+        Some(Stage { bound, busy: busy?, on_cpu: on_cpu?, name })
+    });
+    let mut stages: Vec<Stage> = known.collect();
+    stages.sort_by(|a, b| b.on_cpu.total_cmp(&a.on_cpu));
+    stages
+}
+
+/// A thread that is on a CPU all the time does no more, however many CPUs there are. Two of them on
+/// a full host say that CPUs are scarce.
+fn thread_at_its_limit(e: &Evidence) -> Option<(Bound, String)> {
+    let stages = stages(e);
+    let first = stages.first().filter(|stage| stage.on_cpu >= SATURATED)?;
+    let next = stages.get(1).filter(|next| next.on_cpu >= first.on_cpu - TIE);
+    if next.is_some() && is_full(e) {
+        return None;
     }
+    let text = format!(
+        "{} was on a CPU {} of the time: one thread does no more",
+        first.name,
+        percent(first.on_cpu)
+    );
+    Some((first.bound, text))
+}
+
+/// A thread that never paused, but often waited for a CPU. On a full host everybody waits: the
+/// thread is named only if no other one needs nearly as much, and if it is not the two programs
+/// themselves that fill the host.
+fn starved_thread(e: &Evidence) -> Option<(Bound, String)> {
+    let stages = stages(e);
+    let first = stages.first().filter(|stage| stage.busy >= SATURATED)?;
+    let dominates = stages.iter().skip(1).all(|next| first.on_cpu >= next.on_cpu * DOMINANCE);
+    let by_others = at_least(e.others_cpu_share, OTHERS_MIN);
+    if !dominates || is_full(e) && by_others.is_none() {
+        return None;
+    }
+    let mut text = format!(
+        "{} never paused: on a CPU {} of the time, waiting for one {}; no other thread of the two \
+         programs needed half as much",
+        first.name,
+        percent(first.on_cpu),
+        percent((first.busy - first.on_cpu).max(0.0))
+    );
+    if let Some(others) = by_others {
+        text.push_str(&format!(", but other processes took {} of all CPUs", percent(others)));
+    }
+    Some((first.bound, text))
+}
+
+fn full_host(e: &Evidence) -> Option<(Bound, String)> {
     if let Some(busy) = at_least(e.host_busy_share, HOST_FULL) {
         let mut text = format!("all CPUs together worked {} of the time", percent(busy));
         if let Some(others) = at_least(e.others_cpu_share, OTHERS_MIN) {
             text.push_str(&format!(", {} for other processes", percent(others)));
         }
-        return (Bound::Host, text);
+        text.push_str("; no thread by itself was the limit");
+        return Some((Bound::Host, text));
     }
-    if let Some(found) = saturated_thread(e) {
-        return found;
-    }
-    if let (Some(ceiling), Some(rate)) = (e.cpu_ceiling_calls_per_s, e.calls_per_s)
-        && rate >= ceiling * SATURATED
-    {
+    let (ceiling, rate) = e.cpu_ceiling_calls_per_s.zip(e.calls_per_s)?;
+    (rate >= ceiling * SATURATED).then(|| {
         let text = format!("{} of what all CPUs can do for both sides", percent(rate / ceiling));
-        return (Bound::Host, text);
-    }
+        (Bound::Host, text)
+    })
+}
+
+fn no_limit(e: &Evidence) -> (Bound, String) {
     let Some(client) = e.client_busy_share else {
         return (Bound::Unknown, "the kernel does not say how busy the workers were".to_owned());
     };
@@ -131,6 +227,15 @@ fn judge(e: &Evidence) -> (Bound, String) {
         );
         return (Bound::Unknown, text);
     }
+    if let Some(stage) = stages(e).into_iter().find(|stage| stage.busy >= SATURATED) {
+        let text = format!(
+            "{} was busy {} of the time, but on a CPU only {}: CPUs are scarce",
+            stage.name,
+            percent(stage.busy),
+            percent(stage.on_cpu)
+        );
+        return (Bound::Host, text);
+    }
     let text = format!(
         "no thread was busy {} of the time: more calls in flight would find room",
         percent(SATURATED)
@@ -138,25 +243,16 @@ fn judge(e: &Evidence) -> (Bound, String) {
     (Bound::Unsaturated, text)
 }
 
-/// The busiest of the threads that have nothing left to give. One that spends much of its time
-/// waiting for a CPU is not what is scarce: CPUs are.
-fn saturated_thread(e: &Evidence) -> Option<(Bound, String)> {
-    let threads = [
-        (Bound::Client, e.client_busy_share, e.client_cpu_share, "the busiest worker"),
-        (Bound::ServerReader, e.reader_busy_share, e.reader_cpu_share, "the busiest reader"),
-        (Bound::ServerHandler, e.handler_busy_share, e.handler_cpu_share, "the average handler"),
-    ];
-    let (bound, busy, on_cpu, who) = threads
-        .into_iter()
-        .filter_map(|(bound, busy, on_cpu, who)| Some((bound, busy?, on_cpu?, who)))
-        .filter(|(_, busy, ..)| *busy >= SATURATED)
-        .max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (busy_text, cpu_text) = (percent(busy), percent(on_cpu));
-    if on_cpu < busy * ON_CPU_MIN {
-        let text = format!("{who} was busy {busy_text} of the time, but on a CPU only {cpu_text}");
-        return Some((Bound::Host, text));
-    }
-    Some((bound, format!("{who} was busy {busy_text} of the time, on a CPU {cpu_text}")))
+fn is_full(e: &Evidence) -> bool {
+    at_least(e.host_busy_share, HOST_FULL).is_some()
+}
+
+fn at_least(share: Option<f64>, limit: f64) -> Option<f64> {
+    share.filter(|share| *share >= limit)
+}
+
+fn share_text(share: Option<f64>) -> String {
+    share.map_or("unknown".to_owned(), percent)
 }
 
 /// A share for people.
@@ -189,22 +285,61 @@ mod tests {
         assert!(!verdict.reason.is_empty());
     }
 
+    /// Threads that were on a CPU so long, and ready to run without one so long.
+    fn waiting(client: (f64, f64), reader: (f64, f64), handler: (f64, f64)) -> Evidence {
+        let busy = |stage: (f64, f64)| Some(stage.0 + stage.1);
+        Evidence {
+            client_busy_share: busy(client),
+            reader_busy_share: busy(reader),
+            handler_busy_share: busy(handler),
+            ..evidence(client.0, reader.0, handler.0, 0.99)
+        }
+    }
+
     #[test]
-    fn the_busiest_saturated_thread_is_the_limit() {
+    fn a_thread_that_is_always_on_a_cpu_is_the_limit() {
         check(evidence(0.95, 0.5, 0.5, 0.7), Bound::Client);
         check(evidence(0.91, 0.99, 0.5, 0.7), Bound::ServerReader);
         check(evidence(0.5, 0.6, 0.97, 0.7), Bound::ServerHandler);
         check(evidence(0.5, 0.6, 0.4, 0.7), Bound::Unsaturated);
+        // --reader-cost spin:50us --readers 1 on two CPUs that a build fills otherwise.
+        check(evidence(0.06, 0.97, 0.08, 1.0), Bound::ServerReader);
+        // Both at their limit: a tie is nobody's on a full host.
+        check(evidence(0.97, 0.96, 0.1, 1.0), Bound::Host);
     }
 
     #[test]
-    fn a_full_host_is_named_before_its_threads_unless_the_client_confined_itself() {
-        let full = evidence(0.99, 0.99, 0.2, 0.99);
-        check(full.clone(), Bound::Host);
-        check(Evidence { client_confined: true, ..full }, Bound::Client);
+    fn waiting_for_a_cpu_makes_nobody_the_limit_on_a_host_that_the_pair_fills() {
+        check(waiting((0.8, 0.15), (0.6, 0.35), (0.5, 0.3)), Bound::Host);
+        check(waiting((0.85, 0.12), (0.3, 0.65), (0.3, 0.6)), Bound::Host);
+        let others = |e| Evidence { others_cpu_share: Some(0.77), ..e };
+        // Recorded beside two compilers: everybody waits, nobody stands out.
+        check(others(waiting((0.214, 0.119), (0.13, 0.765), (0.116, 0.42))), Bound::Host);
+        // The same neighbours, and a reader that needs ten times what the others do.
+        check(others(waiting((0.02, 0.05), (0.30, 0.69), (0.02, 0.1))), Bound::ServerReader);
+        check(others(waiting((0.02, 0.05), (0.02, 0.1), (0.25, 0.74))), Bound::ServerHandler);
+    }
+
+    #[test]
+    fn a_client_that_was_given_less_than_the_host_is_named() {
+        let confined = |e| Evidence { client_confined: true, ..e };
+        check(confined(waiting((0.95, 0.04), (0.6, 0.3), (0.2, 0.1))), Bound::Client);
+        check(confined(waiting((0.3, 0.69), (0.2, 0.1), (0.1, 0.1))), Bound::Client);
+        check(confined(evidence(0.2, 0.97, 0.1, 0.7)), Bound::ServerReader);
+    }
+
+    #[test]
+    fn an_emulated_stage_is_named_by_its_cost() {
+        let reader = Evidence { reader_emulated_share: Some(0.98), ..evidence(0.1, 0.1, 0.1, 0.2) };
+        check(reader.clone(), Bound::ServerReader);
+        check(Evidence { handler_emulated_share: Some(0.99), ..reader }, Bound::ServerHandler);
+        let idle = Evidence { reader_emulated_share: Some(0.5), ..evidence(0.1, 0.1, 0.1, 0.2) };
+        check(idle, Bound::Unsaturated);
+    }
+
+    #[test]
+    fn stolen_time_and_the_ceiling_are_the_hosts() {
         check(Evidence { steal_share: Some(0.2), ..evidence(0.2, 0.2, 0.2, 0.5) }, Bound::Host);
-        let starved = Evidence { reader_cpu_share: Some(0.4), ..evidence(0.5, 0.95, 0.2, 0.9) };
-        check(starved, Bound::Host);
         let at_ceiling = Evidence {
             cpu_ceiling_calls_per_s: Some(100_000.0),
             calls_per_s: Some(95_000.0),

@@ -5,5 +5,7 @@ mod counts;
 mod endings;
 mod faults;
 mod kit;
+mod open_loop;
+mod pair;
 mod reports;
 mod usage;

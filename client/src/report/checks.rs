@@ -1,0 +1,283 @@
+//! Whether a report believes itself. Every check has its numbers; what cannot be known is unknown
+//! and not passed.
+
+use super::open_loop::OpenLoopFigures;
+use super::server::ServerFigures;
+use super::stages::StageFigures;
+use super::verdict::percent;
+use super::{HostFigures, Little, OutcomeCounts, ratio};
+use crate::plan::Plan;
+use crate::run::RunResult;
+use crate::timeline::Thirds;
+use echo_common::quantity::grouped;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Little's law holds to this, in a closed loop.
+const LITTLE_MAX: f64 = 0.05;
+/// The first and the last third of a steady run differ by no more.
+const THIRDS_MAX: f64 = 0.05;
+/// Differences that chance explains, in standard deviations.
+const CHANCE: f64 = 3.0;
+/// The stages of a call add up to its latency to this.
+const STAGES_MAX: f64 = 0.01;
+/// Time taken by the hypervisor, and by other processes, from which on a host is not quiet.
+const STEAL_MAX: f64 = 0.01;
+const OTHERS_MAX: f64 = 0.05;
+/// The share of the time in which some thread of the host waited for a CPU.
+const PRESSURE_MAX: f64 = 0.5;
+/// Calls in flight at one moment, by their mean.
+const UNDER_WAY: f64 = 4.0;
+/// What a warm-up may blur: its calls between the server's counters and the begin of the window.
+const WARMUP_BLUR: f64 = 0.05;
+
+/// One check.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Check {
+    pub(crate) name: &'static str,
+    /// None if it cannot be known.
+    pub(crate) ok: Option<bool>,
+    /// The same in words, with what it means.
+    pub(crate) text: String,
+    pub(crate) numbers: BTreeMap<&'static str, Option<f64>>,
+}
+
+/// What the checks look at, in the report's own terms.
+pub(super) struct Findings<'a> {
+    /// And in those of the run.
+    pub(super) by: ByRun,
+    pub(super) outcomes: OutcomeCounts,
+    pub(super) little: Little,
+    pub(super) open_loop: Option<&'a OpenLoopFigures>,
+    pub(super) stages: Option<&'a StageFigures>,
+    pub(super) server: Option<&'a ServerFigures>,
+    pub(super) host: &'a HostFigures,
+}
+
+/// What only the run itself knows.
+pub(super) struct ByRun {
+    /// Sums over the workers and over the intervals: ended `ok`, and otherwise.
+    workers: (u64, u64),
+    intervals: (u64, u64),
+    thirds: Option<Thirds>,
+    /// Whether nobody else called the server, as far as it says.
+    alone: bool,
+    warmed_up: bool,
+    /// Calls that may be under way at one moment.
+    callers: f64,
+    /// Whether calls were under way when the server was asked for the second time.
+    cut: bool,
+    /// Between the two readings of the host's counters.
+    window_s: f64,
+}
+
+/// All checks that concern a run; `findings` completes what the run itself says.
+pub(super) fn of_run<'a>(
+    plan: &Plan,
+    run: &RunResult,
+    findings: impl FnOnce(ByRun) -> Findings<'a>,
+) -> Vec<Check> {
+    let last_ns = run.ledger.last_ok_ns.unwrap_or(run.start_ns);
+    let end_ns = run.end_ns.unwrap_or(u64::MAX).min(last_ns);
+    let sum = |parts: &mut dyn Iterator<Item = (u64, u64)>| {
+        parts.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
+    };
+    let outcomes = run.workers.iter().map(|worker| &worker.result.ledger.outcomes);
+    checks(&findings(ByRun {
+        workers: sum(&mut outcomes.map(|outcomes| (outcomes.ok, outcomes.not_ok()))),
+        intervals: sum(&mut run.timeline.intervals().iter().map(|i| (i.ok, i.failed))),
+        thirds: run.timeline.thirds(run.start_ns, end_ns),
+        alone: is_alone(plan, run),
+        warmed_up: !plan.options.warmup.is_zero(),
+        callers: plan.callers as f64,
+        cut: run.end_ns.is_some(),
+        window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
+    }))
+}
+
+/// Whether the server had our connections only, and the one on which it was asked.
+fn is_alone(plan: &Plan, run: &RunResult) -> bool {
+    let ours = plan.connections as u64 + 1;
+    [&run.before.server, &run.after.server]
+        .iter()
+        .all(|server| server.as_ref().is_some_and(|server| server.connections_open <= ours))
+}
+
+fn checks(found: &Findings<'_>) -> Vec<Check> {
+    let mut checks = vec![sums(found)];
+    match found.open_loop {
+        None => checks.push(littles_law(&found.little)),
+        Some(open_loop) => checks.push(achieved(open_loop)),
+    }
+    checks.push(steady(found.by.thirds));
+    checks.extend(found.stages.map(stages));
+    checks.push(server_agrees(found));
+    checks.push(host_quiet(found.host, found.by.window_s));
+    checks
+}
+
+fn check(
+    name: &'static str,
+    ok: Option<bool>,
+    text: String,
+    numbers: &[(&'static str, Option<f64>)],
+) -> Check {
+    Check { name, ok, text, numbers: numbers.iter().copied().collect() }
+}
+
+fn sums(found: &Findings<'_>) -> Check {
+    let counts = &found.outcomes;
+    let ended = (counts.ok, counts.not_ok());
+    let ok = ended.0 + ended.1 == counts.started
+        && found.by.workers == ended
+        && found.by.intervals == ended;
+    let text = format!(
+        "{} started, {} ended; the same by workers and by intervals",
+        grouped(counts.started),
+        grouped(ended.0 + ended.1)
+    );
+    let numbers = [
+        ("started", Some(counts.started as f64)),
+        ("ended", Some((ended.0 + ended.1) as f64)),
+        ("by_worker", Some((found.by.workers.0 + found.by.workers.1) as f64)),
+        ("by_interval", Some((found.by.intervals.0 + found.by.intervals.1) as f64)),
+    ];
+    check("outcomes_add_up", Some(ok), text, &numbers)
+}
+
+fn littles_law(little: &Little) -> Check {
+    let ok = little.ratio.map(|ratio| (ratio - 1.0).abs() <= LITTLE_MAX);
+    let text = match little.ratio {
+        Some(ratio) => format!("rate x mean latency is {ratio:.3} of the calls in flight"),
+        None => "nothing was answered".to_owned(),
+    };
+    check("littles_law", ok, text, &[("ratio", little.ratio)])
+}
+
+fn achieved(open_loop: &OpenLoopFigures) -> Check {
+    let ok = open_loop.is_reached() || !open_loop.overloaded && open_loop.unsent == 0;
+    let share = open_loop.achieved_share;
+    let text = format!(
+        "{} of the target rate{}; {} calls due were not sent",
+        share.map_or("n/a".to_owned(), percent),
+        if open_loop.overloaded { ", overloaded" } else { "" },
+        grouped(open_loop.unsent)
+    );
+    let numbers = [
+        ("target_per_s", Some(open_loop.target_per_s)),
+        ("achieved_share", share),
+        ("unsent", Some(open_loop.unsent as f64)),
+    ];
+    check("rate_achieved", Some(ok), text, &numbers)
+}
+
+fn steady(thirds: Option<Thirds>) -> Check {
+    let Some(thirds) = thirds else {
+        return check("steady", None, "the run was too short to tell".to_owned(), &[]);
+    };
+    let change = ratio(thirds.last_per_s - thirds.first_per_s, thirds.first_per_s);
+    let chance = CHANCE * (2.0 / thirds.calls.max(1.0)).sqrt();
+    let ok = change.is_some_and(|change| change.abs() <= THIRDS_MAX.max(chance));
+    let text = match change {
+        Some(change) if ok => format!("last third {:+.1} % against the first", change * 100.0),
+        Some(change) => format!(
+            "not steady: the last third was {:+.1} % against the first ({} and {} calls/s)",
+            change * 100.0,
+            grouped(thirds.last_per_s as u64),
+            grouped(thirds.first_per_s as u64)
+        ),
+        None => "not steady: nothing was answered in the first third".to_owned(),
+    };
+    let numbers = [
+        ("first_third_per_s", Some(thirds.first_per_s)),
+        ("last_third_per_s", Some(thirds.last_per_s)),
+        ("change", change),
+    ];
+    check("steady", Some(ok), text, &numbers)
+}
+
+fn stages(stages: &StageFigures) -> Check {
+    let sum = stages.sum_of_means_us();
+    let share = sum.zip(stages.total.mean).and_then(|(sum, total)| ratio(sum, total));
+    let ok = share.map(|share| (share - 1.0).abs() <= STAGES_MAX);
+    let text = match share {
+        Some(share) => format!("stages and rest are {} of the sampled calls' mean", percent(share)),
+        None => "no reply brought its stages".to_owned(),
+    };
+    let numbers = [
+        ("sum_to_total", share),
+        ("total_to_all_calls", stages.total_to_all_calls),
+        ("overruns", Some(stages.overruns as f64)),
+    ];
+    check("stages_add_up", ok, text, &numbers)
+}
+
+fn server_agrees(found: &Findings<'_>) -> Check {
+    let ours = found.outcomes.started as f64;
+    let theirs = found.server.map(|server| server.calls as f64);
+    let numbers = [("client_calls", Some(ours)), ("server_calls", theirs)];
+    let Some(theirs) = theirs else {
+        let text = "the server's counters are not known".to_owned();
+        return check("server_agrees", None, text, &numbers);
+    };
+    if !found.by.alone {
+        let text = "the server has other clients".to_owned();
+        return check("server_agrees", None, text, &numbers);
+    }
+    let in_flight = found.little.mean_in_flight.unwrap_or(0.0);
+    let under_way = found.by.callers.min(UNDER_WAY * in_flight + 10.0);
+    let at_end = if found.by.cut { under_way } else { 0.0 };
+    let at_start = if found.by.warmed_up { WARMUP_BLUR * ours + under_way } else { 0.0 };
+    let may_differ = found.outcomes.not_ok() as f64 + at_end + at_start;
+    let ok = (ours - theirs).abs() <= may_differ;
+    let text = format!(
+        "{} calls started here, {} read there meanwhile{}",
+        grouped(found.outcomes.started),
+        grouped(theirs as u64),
+        if may_differ > 0.0 { " (some were under way)" } else { "" }
+    );
+    check("server_agrees", Some(ok), text, &numbers)
+}
+
+fn host_quiet(host: &HostFigures, window_s: f64) -> Check {
+    let load = host.load.as_ref();
+    let steal = load.and_then(|load| load.steal_share);
+    let pressure = load
+        .and_then(|load| load.psi_cpu_some_us)
+        .and_then(|us| ratio(us as f64 / 1e6, window_s))
+        .map(|share| share.min(1.0));
+    let throttled = load.and_then(|load| load.cgroup_throttled).map(|times| times as f64);
+    let others = host.others_share();
+    let put_aside = host.client_involuntary_switches;
+    let put_aside_per_s = put_aside.and_then(|times| ratio(times as f64, window_s));
+    let signs = [
+        (steal, STEAL_MAX, "stolen by the hypervisor"),
+        (others, OTHERS_MAX, "of all CPUs used by other processes"),
+        (pressure, PRESSURE_MAX, "of the time some thread waited for a CPU"),
+    ];
+    let mut found: Vec<String> = signs
+        .iter()
+        .filter_map(|(share, most, what)| {
+            let share = share.filter(|share| share > most)?;
+            Some(format!("{} {what}", percent(share)))
+        })
+        .collect();
+    if let Some(times) = throttled.filter(|times| *times > 0.0) {
+        found.push(format!("stopped {times} times by the CPU quota of the control group"));
+    }
+    let known = steal.is_some() || pressure.is_some();
+    let ok = if found.is_empty() { known.then_some(true) } else { Some(false) };
+    let text = match ok {
+        Some(true) => "no time stolen, no quota, no neighbours".to_owned(),
+        Some(false) => format!("host busy: {}", found.join(", ")),
+        None => "the kernel does not say".to_owned(),
+    };
+    let numbers = [
+        ("steal_share", steal),
+        ("others_cpu_share", others),
+        ("psi_cpu_some_share", pressure),
+        ("worker_involuntary_switches_per_s", put_aside_per_s),
+        ("cgroup_throttled", throttled),
+    ];
+    check("host_quiet", ok, text, &numbers)
+}

@@ -1,0 +1,119 @@
+//! Tables of latencies: of an open loop, and of the server's stages.
+
+use crate::options::Arrivals;
+use crate::report::Report;
+use crate::report::checks::Check;
+use crate::report::open_loop::OpenLoopFigures;
+use crate::report::page::Page;
+use crate::report::stages::StageFigures;
+use echo_common::quantity::grouped;
+
+/// How the schedule was kept, and what latency is made of.
+pub(super) fn open_loop(page: &mut Page, report: &Report, open: &OpenLoopFigures) {
+    page.section("Open loop");
+    page.line(format!(
+        "{:<20}{:>12}{:>12}{:>12}{:>12}{:>12}",
+        "us", "mean", "median", "95%", "99%", "max"
+    ));
+    let rows = [
+        ("response", report.response_us),
+        ("= delay", report.delay_us),
+        ("+ service", report.service_us),
+    ];
+    for (name, figures) in rows {
+        let f = figures.unwrap_or_default();
+        page.line(row(name, [f.mean, f.p50, f.p95, f.p99, f.max]));
+    }
+    page.line("");
+    let arrivals = match open.arrivals {
+        Arrivals::Uniform => "evenly spaced",
+        Arrivals::Poisson => "at random (Poisson)",
+    };
+    page.field(
+        "schedule",
+        format!(
+            "{} calls due, {arrivals}; {} of them never sent",
+            grouped(open.scheduled),
+            grouped(open.unsent)
+        ),
+    );
+    page.field(
+        "held back",
+        format!(
+            "{} times by the bound of {} in flight, worst lag {:.3} ms",
+            grouped(open.held_back),
+            grouped(report.settings.callers as u64),
+            open.worst_lag_us / 1e3
+        ),
+    );
+    page.field(
+        "backlog",
+        format!(
+            "{} calls due and not answered at two thirds of the schedule, {} at its end",
+            grouped(open.backlog_at_two_thirds),
+            grouped(open.backlog_at_end)
+        ),
+    );
+}
+
+/// Whether the report believes itself.
+pub(super) fn checks(page: &mut Page, checks: &[Check]) {
+    page.section("Checks");
+    for check in checks {
+        let sign = match check.ok {
+            Some(true) => "ok",
+            Some(false) => "NO",
+            None => "unknown",
+        };
+        page.field(&check.name.replace('_', " "), format!("{sign}: {}", check.text));
+    }
+}
+
+/// A row of figures in microseconds.
+fn row(name: &str, figures: [Option<f64>; 5]) -> String {
+    figures.iter().fold(format!("{name:<20}"), |row, &us| format!("{row}{:>12}", tenths(us)))
+}
+
+fn tenths(us: Option<f64>) -> String {
+    us.map_or("n/a".to_owned(), |us| format!("{us:.1}"))
+}
+
+/// A rate, with decimals where they matter.
+pub(super) fn rate(rate: Option<f64>) -> String {
+    match rate {
+        None => "n/a".to_owned(),
+        Some(rate) if rate < 1000.0 => format!("{rate:.2}"),
+        Some(rate) => grouped(rate.round() as u64),
+    }
+}
+
+/// Where the sampled calls spent their time.
+pub(super) fn stages(page: &mut Page, stages: &StageFigures) {
+    page.section("Stages");
+    if stages.count == 0 {
+        return page.field("sampled calls", "none brought stage times");
+    }
+    page.line(format!(
+        "{:<20}{:>12}{:>12}{:>12}{:>12}{:>12}",
+        "us", "mean", "median", "95%", "99%", "max"
+    ));
+    for (name, part) in stages.parts() {
+        page.line(row(name, part.figures()));
+    }
+    page.line(row("total", stages.total.figures()));
+    page.line("");
+    page.field(
+        "sampled calls",
+        format!(
+            "{}; mean of the parts {} us together, mean latency of these calls {} us, which is \
+             {} of that of all calls; rest is the client and the network",
+            grouped(stages.count),
+            tenths(stages.sum_of_means_us()),
+            tenths(stages.total.mean),
+            super::share(stages.total_to_all_calls)
+        ),
+    );
+    if stages.overruns > 0 {
+        page.field("overruns", format!("{} calls", grouped(stages.overruns)));
+    }
+}

@@ -1,0 +1,129 @@
+//! The client with the real server: what the two of them say together.
+
+use crate::kit::{Client, Ended, PROGRAM, Peer, Talk, frame, outcome, run};
+use clap::Parser;
+use echo_common::pinning;
+use echo_server::options::Options;
+use echo_server::server::{Server, Stopper};
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::process::Command;
+
+/// A real server inside this process; it stops when it is dropped.
+struct Pair {
+    address: SocketAddr,
+    stopper: Stopper,
+}
+
+impl Pair {
+    /// A server with these options.
+    fn serve(options: &str) -> Pair {
+        let words = ["echo-server", "--listen", "127.0.0.1:0", "--pin", "none"];
+        let words = words.into_iter().chain(options.split_whitespace());
+        let plan = Options::parse_from(words).plan(&pinning::allowed_cpus()).unwrap();
+        let server = Server::start(plan.config).unwrap();
+        let (address, stopper) = (server.address(), server.stopper());
+        std::thread::spawn(move || server.join());
+        Pair { address, stopper }
+    }
+
+    fn call(&self, arguments: &str) -> Ended {
+        Client::start(&format!("--server {} {arguments}", self.address)).end()
+    }
+
+    fn json(&self, arguments: &str) -> Value {
+        let ended = self.call(&format!("--format json {arguments}"));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.json()
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        self.stopper.stop();
+    }
+}
+
+const PARTS: [&str; 6] = ["decoded", "queued", "taken", "served", "written", "rest"];
+
+#[test]
+fn the_servers_stages_and_the_rest_are_the_latency_of_the_sampled_calls() {
+    for server in ["--handlers 2", "--handlers 0", "--readers 3 --handlers 1 --reader-batch 1"] {
+        let pair = Pair::serve(server);
+        let json = pair.json("-n 4000 --clients 5 --in-flight 4 --stages 1");
+        let stages = &json["stages_us"];
+        assert_eq!(stages["count"], 4000, "{server}");
+        let mean = |name: &str| stages[name]["mean"].as_f64().unwrap();
+        let sum: f64 = PARTS.iter().map(|name| mean(name)).sum();
+        assert!((sum / mean("total") - 1.0).abs() < 0.01, "{server}: {stages}");
+        let all = json["latency_us"]["mean"].as_f64().unwrap();
+        assert!((mean("total") / all - 1.0).abs() < 1e-6, "every call was sampled: {stages}");
+        assert_eq!(stages["overruns"], 0, "{server}");
+    }
+}
+
+#[test]
+fn a_part_of_the_calls_is_sampled_and_every_reply_is_still_compared() {
+    let pair = Pair::serve("--handlers 1");
+    for shape in ["--payload 0", "--payload 40000", "--payload 10 --payload-resp 3000"] {
+        let json = pair.json(&format!("-n 6000 --clients 4 --stages 10 {shape}"));
+        let count = json["stages_us"]["count"].as_u64().unwrap();
+        assert!((400..=800).contains(&count), "{shape}: {count}");
+    }
+    let text = pair.call("-n 2000 --stages 3").stdout;
+    assert!(text.contains("-- Stages ") && text.contains("sampled calls"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_stage_that_costs_time_shows_it() {
+    let pair = Pair::serve("--readers 1 --handlers 1 --handler-cost spin:2ms");
+    let json = pair.json("-n 60 --clients 3 --stages 1");
+    let stages = &json["stages_us"];
+    assert!(stages["served"]["mean"].as_f64().unwrap() >= 2000.0, "{stages}");
+    assert!(stages["taken"]["mean"].as_f64().unwrap() >= 1000.0, "others are before it: {stages}");
+}
+
+#[test]
+fn an_older_server_that_refuses_stage_times_is_said_in_one_line() {
+    let peer = Peer::start(|mut talk: Talk| {
+        if talk.next().is_some() {
+            talk.frame(3, 1, u64::MAX, b"flags 0x04 are not known here");
+            talk.close();
+        }
+    });
+    let ended = run(&peer, "-n 10 --clients 1 --stages 1");
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let notes = ended.json()["notes"].to_string();
+    assert!(notes.contains("run without --stages"), "{notes}");
+}
+
+#[test]
+fn replies_without_stages_are_right_but_not_sampled() {
+    let peer = Peer::start(|mut talk: Talk| {
+        while let Some(call) = talk.next() {
+            use std::io::Write;
+            let bytes = frame(2, 0, call.id, &call.payload);
+            if talk.stream.write_all(&bytes).is_err() {
+                return;
+            }
+        }
+    });
+    let json = run(&peer, "-n 100 --stages 2").json();
+    assert_eq!((outcome(&json, "ok"), &json["stages_us"]["count"]), (100, &Value::from(0)));
+    assert_eq!(json["stages_us"]["rest"]["mean"], Value::Null);
+}
+
+#[test]
+fn whatever_is_said_about_an_emulated_server_says_so() {
+    let pair = Pair::serve("--handlers 1 --handler-cost paced:1ms");
+    assert_eq!(pair.json("-n 50")["emulated"], true);
+    let mut command = Command::new(PROGRAM);
+    command.args(["--server", &pair.address.to_string(), "-n", "400", "--clients", "1"]);
+    let ended = Client::spawn(command.args(["--progress", "line", "--interval", "100ms"])).end();
+    assert!(ended.stdout.lines().nth(2).unwrap().starts_with("emulated: "), "{ended:?}");
+    assert!(ended.stdout.contains("handler paced:1ms"), "{ended:?}");
+    assert!(ended.stderr.contains("emulated: "), "{ended:?}");
+    assert_eq!(Pair::serve("--handlers 1").json("-n 50")["emulated"], false);
+    assert_eq!(run(&Peer::echo(), "-n 5").json()["emulated"], Value::Null);
+}
