@@ -15,6 +15,18 @@
 //! A server follows [`conversation`] and answers by [`reply`] and [`fault`]; a client writes and
 //! reads by [`client`]. [`service`] has what is served, message by message in [`om`], [`testrpc`]
 //! and [`echo`].
+//!
+//! Where ours is meant to differ from the original:
+//! - A SASL client that chooses a method which is not to be had is refused as unauthorized. The
+//!   original tells it SUCCESS, and then refuses its context; or, behind a negotiation, that
+//!   nobody asked for SASL. One that chooses SIMPLE is told SUCCESS and may go on.
+//! - A SASL token out of turn is refused; the original closes without a word.
+//! - An empty user name and a proxy user are taken; the original closes without a word, or
+//!   refuses who is not configured.
+//! - Texts have no stack trace, and repeat at most 1 KiB of a name from the wire.
+//! - An Ozone Manager's commands other than EchoRPC are answered as not supported. Numbers of
+//!   commands and states that its enums do not list are taken; a length that a call asks for
+//!   is bounded.
 
 pub mod call;
 pub mod client;
