@@ -29,8 +29,8 @@ const LISTENER: Token = Token(0);
 pub(crate) const STOP: Token = Token(1);
 /// Accepts between two looks at the stop flag.
 const ACCEPT_BUDGET: usize = 256;
-/// How long accepting pauses after the process ran out of descriptors or memory. No event will
-/// announce the connections that wait meanwhile, so the listener comes back by itself.
+/// How long accepting pauses after it failed for want of something, or again and again. No event
+/// will announce the connections that wait meanwhile, so the listener comes back by itself.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// See the module's text.
@@ -88,7 +88,7 @@ enum Round {
     Dry,
     /// The budget is used up.
     Budget,
-    /// The process has no more descriptors or memory.
+    /// The process has no more descriptors or memory, or the socket only fails.
     Exhausted,
 }
 
@@ -113,26 +113,36 @@ impl Listener {
     }
 
     fn accept_round(&mut self) -> Round {
+        let mut failure = None;
+        let mut failures = 0;
         for _ in 0..ACCEPT_BUDGET {
             match self.socket.accept() {
                 Ok((stream, peer)) => self.admit(stream, peer),
                 Err(error) => match error.kind() {
                     io::ErrorKind::WouldBlock => return Round::Dry,
                     io::ErrorKind::Interrupted => {}
-                    _ if is_exhaustion(&error) => {
-                        self.meters.limits.accept_pauses.add(1);
-                        self.complaints.write(
-                            "accept pause",
-                            format_args!("accepting pauses for {PAUSE:?}: {error}"),
-                        );
-                        return Round::Exhausted;
-                    }
+                    _ if is_exhaustion(&error) => return self.pause(&error),
                     // The peer was gone before it was accepted; the next one may wait already.
-                    _ => self.meters.limits.accept_failures.add(1),
+                    _ => {
+                        self.meters.limits.accept_failures.add(1);
+                        failures += 1;
+                        failure = Some(error);
+                    }
                 },
             }
         }
-        Round::Budget
+        match failure {
+            // So many peers do not go at once: this fails for a reason of its own.
+            Some(error) if failures == ACCEPT_BUDGET => self.pause(&error),
+            _ => Round::Budget,
+        }
+    }
+
+    fn pause(&self, error: &io::Error) -> Round {
+        self.meters.limits.accept_pauses.add(1);
+        let what = format_args!("accepting pauses for {PAUSE:?}: {error}");
+        self.complaints.write("accept pause", what);
+        Round::Exhausted
     }
 
     fn admit(&mut self, stream: TcpStream, peer: SocketAddr) {
@@ -189,4 +199,44 @@ fn is_exhaustion(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let code = error.raw_os_error().map(Errno::from_raw_os_error);
     matches!(code, Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    /// A socket that does not listen fails every accept, and says that it is ready all the time.
+    #[test]
+    fn accepts_that_only_fail_do_not_spin() {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
+        socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let meters = Arc::new(Meters::new(1, 1));
+        let poll = Poll::new().unwrap();
+        let stop = mio::Waker::new(poll.registry(), STOP).unwrap();
+        let stopping = Arc::new(AtomicBool::new(false));
+        let listener = Listener {
+            poll,
+            socket: TcpListener::from_std(socket.into()),
+            admission: Admission::new(1, None, Vec::new()),
+            readers: Vec::new(),
+            assign: Assign::RoundRobin,
+            meters: Arc::clone(&meters),
+            complaints: Complaints::new(Arc::clone(&meters)),
+            stopping: Arc::clone(&stopping),
+            handed: Vec::new(),
+            next_reader: 0,
+        };
+        let thread = std::thread::spawn(move || listener.run());
+        while meters.limits.accept_pauses.get() < 3 {
+            std::thread::yield_now();
+        }
+        stopping.store(true, Ordering::Release);
+        stop.wake().unwrap();
+        thread.join().unwrap().unwrap();
+        let (failures, pauses) =
+            (meters.limits.accept_failures.get(), meters.limits.accept_pauses.get());
+        assert_eq!(failures, pauses * ACCEPT_BUDGET as u64, "{pauses} pauses");
+    }
 }

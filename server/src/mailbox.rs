@@ -9,6 +9,7 @@ use crate::admission::Slot;
 use crate::sync::{Condvar, Mutex, lock, wait};
 use mio::net::TcpStream;
 use std::collections::VecDeque;
+use std::io;
 use std::net::SocketAddr;
 
 /// Wakes a reader that sleeps in its poll.
@@ -19,8 +20,10 @@ pub trait Wake: Send + Sync + 'static {
 
 impl Wake for mio::Waker {
     fn wake(&self) {
-        // An eventfd write fails only when its counter is full: then a wake-up is due anyway.
-        let _ = mio::Waker::wake(self);
+        // Otherwise an eventfd write fails only when its counter is full: then a wake-up is due.
+        while mio::Waker::wake(self).is_err_and(|error| error.kind() == io::ErrorKind::Interrupted)
+        {
+        }
     }
 }
 

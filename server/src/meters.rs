@@ -230,7 +230,7 @@ limit_meters! {
     peer_connections_refused,
     /// Connections closed at once because no `--allow` network holds the peer.
     not_allowed,
-    /// Accepts that failed for want of descriptors or memory; accepting pauses for a moment.
+    /// Pauses of accepting, which failed for want of descriptors or memory, or again and again.
     accept_pauses,
     /// Connections that were gone before they were accepted, or at once after.
     accept_failures,
