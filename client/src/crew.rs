@@ -3,6 +3,7 @@
 
 use crate::connect::{self, ConnectFailure, Target, WAKER};
 use crate::control::Control;
+use crate::intervals::Part;
 use crate::latency::Latency;
 use crate::notice;
 use crate::plan::{Plan, Share};
@@ -19,6 +20,8 @@ use std::thread::{self, JoinHandle};
 pub(crate) enum RunEvent {
     /// A worker stands at the barrier, with all its connections or without.
     Ready(ConnectSummary),
+    /// What a worker recorded in an interval.
+    Part(usize, Part),
     /// A worker's thread has ended, in whatever way.
     Ended(usize),
     /// A signal asked the run to end.
@@ -167,7 +170,7 @@ fn work(start: Start) -> io::Result<Option<WorkerResult>> {
     if events.send(RunEvent::Ready(summary)).is_err() || go.recv().is_err() {
         return Ok(None);
     }
-    Worker::new(&job, index, poll, phase.connected, &share.callers).run().map(Some)
+    Worker::new(&job, index, poll, phase.connected, &share.callers, events).run().map(Some)
 }
 
 #[cfg(test)]

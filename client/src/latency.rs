@@ -3,6 +3,18 @@
 
 use hdrhistogram::Histogram;
 
+/// What a recorder held, as short as it can be.
+#[derive(Clone, Debug)]
+pub(crate) struct Extract {
+    /// A value of each bucket that is not empty, and its count.
+    buckets: Vec<(u64, u64)>,
+    count: u64,
+    min_ns: u64,
+    max_ns: u64,
+    sum_ns: u128,
+    sum_of_squares: u128,
+}
+
 /// Durations of one kind, in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Latency {
@@ -64,6 +76,52 @@ impl Latency {
         self.run_length = 0;
     }
 
+    /// Takes out what was recorded, in a short form, and begins anew.
+    pub(crate) fn take(&mut self) -> Extract {
+        self.settle();
+        let steps = self.histogram.iter_recorded();
+        let buckets = steps.map(|step| (step.value_iterated_to(), step.count_at_value())).collect();
+        let extract = Extract {
+            buckets,
+            count: self.count,
+            min_ns: self.min_ns,
+            max_ns: self.max_ns,
+            sum_ns: self.sum_ns,
+            sum_of_squares: self.sum_of_squares,
+        };
+        if self.count > 0 {
+            self.clear();
+        }
+        extract
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.histogram.reset();
+        (self.count, self.run_length) = (0, 0);
+        (self.min_ns, self.max_ns) = (u64::MAX, 0);
+        (self.sum_ns, self.sum_of_squares) = (0, 0);
+    }
+
+    /// Adds what was taken out elsewhere.
+    pub(crate) fn add_extract(&mut self, extract: &Extract) {
+        self.settle();
+        for &(value, count) in &extract.buckets {
+            self.histogram.saturating_record_n(value, count);
+        }
+        self.count += extract.count;
+        self.min_ns = self.min_ns.min(extract.min_ns);
+        self.max_ns = self.max_ns.max(extract.max_ns);
+        self.sum_ns += extract.sum_ns;
+        self.sum_of_squares = self.sum_of_squares.saturating_add(extract.sum_of_squares);
+    }
+
+    /// The histogram of what was recorded, in nanoseconds.
+    pub(crate) fn histogram(&mut self) -> &Histogram<u64> {
+        self.settle();
+        &self.histogram
+    }
+
     /// Adds what another thread recorded and settled.
     pub(crate) fn add(&mut self, other: &Latency) {
         assert_eq!(other.run_length, 0, "a recorder is settled before it is merged");
@@ -111,6 +169,22 @@ impl Latency {
             .collect()
     }
 
+    /// Values in microseconds at rising quantiles, with the count since the one before: `ticks` of
+    /// them until the distance to the whole has halved.
+    pub(crate) fn quantiles(&self, ticks: u32) -> impl Iterator<Item = (f64, f64, u64)> {
+        self.histogram.iter_quantiles(ticks).map(|step| {
+            let value = self.histogram.highest_equivalent(step.value_iterated_to());
+            let value_us = us(self.within_extremes(value));
+            (value_us, step.quantile_iterated_to(), step.count_since_last_iteration())
+        })
+    }
+
+    /// The histogram's buckets, each twice as wide as the one before, and their parts.
+    pub(crate) fn shape(&self) -> (u32, u64) {
+        let parts = (2 * 10u64.pow(u32::from(SIGNIFICANT_DIGITS))).next_power_of_two();
+        (HIGHEST_NS.ilog2() - parts.ilog2() + 2, parts)
+    }
+
     fn quantile_ns(&self, quantile: f64) -> u64 {
         self.within_extremes(self.histogram.value_at_quantile(quantile))
     }
@@ -122,7 +196,7 @@ impl Latency {
 }
 
 /// Figures in microseconds, as in the report.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub(crate) struct Summary {
     pub(crate) count: u64,
     pub(crate) min: f64,
@@ -218,6 +292,11 @@ mod tests {
                 second.settle();
                 merged.add(&second);
                 prop_assert_eq!(merged.summary().unwrap(), summary);
+                let mut collected = Latency::new();
+                collected.add_extract(&merged.take());
+                prop_assert_eq!(collected.summary().unwrap(), summary);
+                prop_assert_eq!(collected.buckets(), whole.buckets());
+                prop_assert_eq!(merged.summary(), None);
             }
         }
     }

@@ -21,6 +21,8 @@ mod connection;
 mod control;
 mod crew;
 mod flow;
+mod histogram_log;
+mod intervals;
 mod latency;
 mod load;
 mod notice;

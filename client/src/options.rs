@@ -143,6 +143,15 @@ pub struct Options {
     #[arg(help_heading = REPORT)]
     pub output: Option<PathBuf>,
 
+    /// Write the latencies' percentiles as HdrHistogram's table, in microseconds, to this file, too
+    #[arg(long, value_name = "FILE", env = "ECHO_CLIENT_HGRM", help_heading = REPORT)]
+    pub hgrm: Option<PathBuf>,
+
+    /// Write the latencies of each --interval as HdrHistogram's interval log (version 1.3,
+    /// nanoseconds) to this file, too
+    #[arg(long, value_name = "FILE", env = "ECHO_CLIENT_HLOG", help_heading = REPORT)]
+    pub hlog: Option<PathBuf>,
+
     /// Progress on standard error: a bar on a terminal and lines elsewhere (auto), or as said
     #[arg(long, value_name = "HOW", default_value = "auto")]
     #[arg(env = "ECHO_CLIENT_PROGRESS", help_heading = REPORT)]

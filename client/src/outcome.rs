@@ -1,6 +1,7 @@
 //! Every started call ends in exactly one outcome, and the sums prove it.
 
 use crate::call_table::EndedCall;
+use crate::intervals::Part;
 use crate::latency::Latency;
 use crate::reply_reader::printable;
 use crate::stages::StageTimes;
@@ -137,7 +138,8 @@ pub(crate) struct OpenTimes {
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
     pub(crate) outcomes: Outcomes,
-    /// Latency of calls that ended `ok`, in an open loop from when they were due.
+    /// Latency of calls that ended `ok`, in an open loop from when they were due; since the last
+    /// part was taken.
     pub(crate) latency: Latency,
     /// Its parts, in an open loop.
     pub(crate) open_times: Option<Box<OpenTimes>>,
@@ -147,6 +149,8 @@ pub(crate) struct Ledger {
     pub(crate) stage_times: Option<Box<StageTimes>>,
     /// The first words that came with each status of an error frame, safe to print.
     pub(crate) error_texts: BTreeMap<u16, String>,
+    /// Calls ended `ok` and otherwise that are in parts already.
+    given: (u64, u64),
     /// When the first measured call was started.
     pub(crate) first_start_ns: Option<u64>,
     /// When the last measured call ended, and when the last one ended `ok`.
@@ -166,6 +170,7 @@ impl Ledger {
             failure_latency: Latency::new(),
             stage_times: extras.stages.then(|| Box::new(StageTimes::new())),
             error_texts: BTreeMap::new(),
+            given: (0, 0),
             first_start_ns: None,
             last_end_ns: None,
             last_ok_ns: None,
@@ -258,6 +263,20 @@ impl Ledger {
     /// Counts a lost connection.
     pub(crate) fn connection_lost(&mut self, kind: LostKind) {
         *self.outcomes.connections_lost.entry(kind).or_default() += 1;
+    }
+
+    /// Takes out what was recorded since the last time, for interval `index`.
+    pub(crate) fn take_part(&mut self, index: u64, is_last: bool) -> Part {
+        let (ok, failed) = (self.outcomes.ok, self.outcomes.not_ok());
+        let part = Part {
+            index,
+            is_last,
+            latency: self.latency.take(),
+            ok: ok - self.given.0,
+            errors: failed - self.given.1,
+        };
+        self.given = (ok, failed);
+        part
     }
 
     /// Completes the recorders; done once, when the worker has ended.

@@ -1,9 +1,10 @@
 //! Where the report goes: standard output, or a file that appears whole or not at all.
 
-use std::fs::{self, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Write};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// The report could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -40,13 +41,83 @@ pub(crate) fn check(path: &Path) -> Result<(), OutputError> {
 
 /// Writes the whole of `text` to `path`, or leaves what was there.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), OutputError> {
-    let failed = |error| OutputError { place: path.display().to_string(), error };
-    match Destination::of(path).map_err(failed)? {
-        Destination::AsItIs => {
-            let mut file = OpenOptions::new().write(true).open(path).map_err(failed)?;
-            file.write_all(text.as_bytes()).map_err(failed)
+    let mut draft = Draft::begin(path)?;
+    let written = draft.write_all(text.as_bytes());
+    draft.finish(written.err())
+}
+
+/// A file that is being written and appears at its place when it is finished.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    path: PathBuf,
+    target: Target,
+}
+
+#[derive(Debug)]
+enum Target {
+    AsItIs(BufWriter<File>),
+    Replace { new: BufWriter<NamedTempFile>, file: PathBuf },
+}
+
+impl Draft {
+    /// Begins what will be at `path`.
+    pub(crate) fn begin(path: &Path) -> Result<Draft, OutputError> {
+        let failed = |error| OutputError { place: path.display().to_string(), error };
+        let target = match Destination::of(path).map_err(failed)? {
+            Destination::AsItIs => {
+                let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+                Target::AsItIs(BufWriter::new(file))
+            }
+            Destination::Replace { folder, file } => {
+                // The same permissions as any new file of this user: the umask takes its part.
+                let new = tempfile::Builder::new()
+                    .prefix(PREFIX)
+                    .permissions(Permissions::from_mode(0o666))
+                    .tempfile_in(folder)
+                    .map_err(failed)?;
+                Target::Replace { new: BufWriter::new(new), file }
+            }
+        };
+        Ok(Draft { path: path.to_owned(), target })
+    }
+
+    /// Puts the file in its place, unless something `failed` on the way.
+    pub(crate) fn finish(self, failed: Option<io::Error>) -> Result<(), OutputError> {
+        let result = match failed {
+            Some(error) => Err(error),
+            None => self.target.finish(),
+        };
+        result.map_err(|error| OutputError { place: self.path.display().to_string(), error })
+    }
+}
+
+impl Target {
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Target::AsItIs(mut file) => file.flush(),
+            Target::Replace { new, file } => {
+                let new = new.into_inner().map_err(io::IntoInnerError::into_error)?;
+                new.as_file().sync_all()?;
+                new.persist(file).map_err(|error| error.error)?;
+                Ok(())
+            }
         }
-        Destination::Replace { folder, file } => replace(&folder, &file, text).map_err(failed),
+    }
+}
+
+impl Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.target {
+            Target::AsItIs(file) => file.write(bytes),
+            Target::Replace { new, .. } => new.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.target {
+            Target::AsItIs(file) => file.flush(),
+            Target::Replace { new, .. } => new.flush(),
+        }
     }
 }
 
@@ -74,18 +145,6 @@ impl Destination {
         };
         Ok(Destination::Replace { folder, file })
     }
-}
-
-fn replace(folder: &Path, file: &Path, text: &str) -> io::Result<()> {
-    // The same permissions as any new file of this user: the umask takes its part.
-    let mut new = tempfile::Builder::new()
-        .prefix(PREFIX)
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)?;
-    new.write_all(text.as_bytes())?;
-    new.as_file().sync_all()?;
-    new.persist(file).map_err(|error| error.error)?;
-    Ok(())
 }
 
 #[cfg(test)]

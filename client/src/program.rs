@@ -1,9 +1,10 @@
 //! From the command line to the exit code.
 
 use crate::connect_error::files_needed;
+use crate::histogram_log::{self, HistogramLog};
 use crate::notice;
 use crate::options::{Format, Options};
-use crate::output;
+use crate::output::{self, OutputError};
 use crate::plan::{Plan, PlanError};
 use crate::report::{self, Report};
 use crate::run::{self, RunError, RunResult};
@@ -43,11 +44,9 @@ fn prepare() -> Result<Plan, Exit> {
         Exit(if error.use_stderr() { USAGE } else { OK })
     })?;
     let plan = Plan::new(options, allowed_cpus).map_err(|error| refuse(&error))?;
-    if let Some(path) = &plan.options.output {
-        output::check(path).map_err(|error| {
-            notice::error(error);
-            Exit(CANNOT_WRITE)
-        })?;
+    let options = &plan.options;
+    for path in [&options.output, &options.hgrm, &options.hlog].into_iter().flatten() {
+        output::check(path).map_err(cannot_write)?;
     }
     raise_open_files(&plan)?;
     for address in plan.remote_addresses().take(1) {
@@ -93,14 +92,28 @@ fn raise_open_files(plan: &Plan) -> Result<(), Exit> {
 }
 
 fn execute(plan: &Arc<Plan>) -> Result<u8, Exit> {
-    let result = run::run(plan).map_err(|error| {
+    let log = plan.options.hlog.as_deref().map(HistogramLog::create);
+    let log = log.transpose().map_err(cannot_write)?;
+    let mut result = run::run(plan, log).map_err(|error| {
         notice::error(&error);
         Exit(exit_code(&error))
     })?;
     let code = code_of(&result);
+    if let Some(log) = result.histogram_log.take() {
+        log.finish().map_err(cannot_write)?;
+    }
+    if let Some(path) = &plan.options.hgrm {
+        let table = histogram_log::percentile_table(&mut result.ledger.latency);
+        output::write(path, &table).map_err(cannot_write)?;
+    }
     let report = report::build(plan, result);
     deliver(plan, &report)?;
     Ok(code)
+}
+
+fn cannot_write(error: OutputError) -> Exit {
+    notice::error(error);
+    Exit(CANNOT_WRITE)
 }
 
 fn exit_code(error: &RunError) -> u8 {
@@ -130,10 +143,7 @@ fn deliver(plan: &Plan, report: &Report) -> Result<(), Exit> {
         (Format::Json, Some(_)) => Ok(()),
     };
     for result in [to_file, to_stdout] {
-        result.map_err(|error| {
-            notice::error(error);
-            Exit(CANNOT_WRITE)
-        })?;
+        result.map_err(cannot_write)?;
     }
     Ok(())
 }

@@ -5,6 +5,8 @@ use crate::call_frames::CallFrames;
 use crate::connect_error::ConnectError;
 use crate::control::Control;
 use crate::crew::{self, Crew, RunEvent, WorkerError};
+use crate::histogram_log::HistogramLog;
+use crate::intervals::{Interval, Intervals};
 use crate::latency::Latency;
 use crate::options::Switch;
 use crate::outcome::{Extras, Ledger};
@@ -42,6 +44,9 @@ pub(crate) struct RunResult {
     pub(crate) before: Reading,
     pub(crate) after: Reading,
     pub(crate) timeline: Timeline,
+    pub(crate) intervals: Vec<Interval>,
+    /// Of --hlog, whole but not in its place.
+    pub(crate) histogram_log: Option<HistogramLog>,
     pub(crate) interrupted: Option<Signal>,
 }
 
@@ -74,7 +79,10 @@ pub(crate) enum RunError {
 }
 
 /// Runs the plan.
-pub(crate) fn run(plan: &Arc<Plan>) -> Result<RunResult, RunError> {
+pub(crate) fn run(
+    plan: &Arc<Plan>,
+    histogram_log: Option<HistogramLog>,
+) -> Result<RunResult, RunError> {
     let system = |what| move |error| RunError::System(what, error);
     let (polls, wakers) = crew::polls(plan.workers).map_err(system("cannot make event loops"))?;
     let control = Arc::new(Control::new(Budget::new(plan.calls), wakers));
@@ -86,6 +94,7 @@ pub(crate) fn run(plan: &Arc<Plan>) -> Result<RunResult, RunError> {
         extras: extras(plan),
         stages: plan.options.stages,
         pace: plan.pace,
+        interval_ns: clock::ns(plan.options.interval),
     });
     let (sender, events) = mpsc::channel();
     let (at_signal, signal_events) = (Arc::clone(&control), sender.clone());
@@ -105,7 +114,8 @@ pub(crate) fn run(plan: &Arc<Plan>) -> Result<RunResult, RunError> {
         events,
         results: Vec::new(),
         interrupted: None,
-        timeline: Timeline::new(plan.options.interval),
+        timeline: Timeline::new(),
+        intervals: Intervals::new(plan.options.interval, plan.workers, histogram_log),
         progress: Progress::new(plan),
     };
     let (before, after) = stage.play()?;
@@ -136,6 +146,8 @@ fn barrier(plan: &Plan, events: &Receiver<RunEvent>, crew: &mut Crew) -> Result<
                 latency.add(&summary.latency);
             }
             Ok(RunEvent::Signal(signal)) => return Err(RunError::Interrupted(signal)),
+            // Nobody has called anything.
+            Ok(RunEvent::Part(..)) => {}
             Ok(RunEvent::Ended(worker)) => {
                 crew.join(worker)?;
             }
@@ -157,6 +169,7 @@ struct Stage<'a> {
     results: Vec<NamedResult>,
     interrupted: Option<Signal>,
     timeline: Timeline,
+    intervals: Intervals,
     progress: Progress,
 }
 
@@ -184,6 +197,7 @@ impl Stage<'_> {
         self.control.measure(options.duration.map(clock::ns), drain_ns);
         let start_ns = self.control.view().start_ns;
         self.timeline.begin(start_ns);
+        self.intervals.begin(start_ns);
         let emulated = before.server.as_ref().is_some_and(|server| server.emulated);
         self.progress.begin(start_ns, emulated);
         self.crew.go();
@@ -207,6 +221,7 @@ impl Stage<'_> {
             let next = until_ns.min(self.timeline.next_ns()).min(self.progress.next_ns());
             match self.events.recv_timeout(Duration::from_nanos(next.saturating_sub(now))) {
                 Ok(RunEvent::Signal(signal)) => self.interrupted = Some(signal),
+                Ok(RunEvent::Part(worker, part)) => self.intervals.deliver(worker, part),
                 Ok(RunEvent::Ended(worker)) => self.ended(worker)?,
                 Ok(RunEvent::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
@@ -255,7 +270,11 @@ impl Stage<'_> {
         let ended_ns =
             self.results.iter().map(|w| w.result.ended_ns).max().unwrap_or(view.start_ns);
         self.timeline.close(ended_ns, totals);
+        let (intervals, latency, histogram_log) = self.intervals.close(ended_ns);
+        ledger.latency = latency;
         RunResult {
+            intervals,
+            histogram_log,
             ledger,
             workers: self.results,
             connect_latency,

@@ -7,6 +7,7 @@ use crate::callers::{Callers, Rotation};
 use crate::connect::{Connected, WAKER};
 use crate::connection::{Connection, Desk, Lost, ReadEnd};
 use crate::control::{Control, Phase, View};
+use crate::crew::RunEvent;
 use crate::flow::Flow;
 use crate::load::{Load, LoadMeter};
 use crate::outcome::{Extras, Failure, Ledger};
@@ -20,6 +21,7 @@ use open_loop::{OpenLoop, TIMER};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 const EVENTS_PER_TURN: usize = 1024;
@@ -38,6 +40,8 @@ pub(crate) struct Job {
     pub(crate) stages: Option<u64>,
     /// The schedule of an open loop.
     pub(crate) pace: Option<Pace>,
+    /// Parts of the latencies go to main this often.
+    pub(crate) interval_ns: u64,
 }
 
 /// What a worker hands back.
@@ -70,6 +74,10 @@ pub(crate) struct Worker<'a> {
     /// Read once per turn of the loop.
     now_ns: u64,
     next_scan_ns: u64,
+    /// The present interval, and when it ends.
+    interval: u64,
+    interval_end_ns: u64,
+    events: Sender<RunEvent>,
     desk: Desk<'a>,
     flow: Flow,
     load: LoadMeter,
@@ -91,6 +99,7 @@ impl<'a> Worker<'a> {
         poll: Poll,
         connected: Vec<Connected>,
         callers: &Callers,
+        events: Sender<RunEvent>,
     ) -> Worker<'a> {
         let window = |index: usize| match callers {
             Callers::PerConnection(windows) => windows[index],
@@ -118,6 +127,9 @@ impl<'a> Worker<'a> {
             budget_used_up: false,
             now_ns: now_ns(),
             next_scan_ns: 0,
+            interval: 0,
+            interval_end_ns: u64::MAX,
+            events,
             desk: Desk::new(&job.frames, job.extras, Sampler::new(job.stages, index as u64)),
             flow: Flow::new(),
             load: LoadMeter::new(),
@@ -149,6 +161,7 @@ impl<'a> Worker<'a> {
                 self.rotate();
             }
             self.now_ns = now_ns();
+            self.end_interval();
             self.send_due();
             self.scan();
             self.publish();
@@ -160,6 +173,7 @@ impl<'a> Worker<'a> {
         self.publish();
         let outcomes = &self.desk.ledger.outcomes;
         assert_eq!(outcomes.started, outcomes.ended(), "every call has one outcome: {outcomes:?}");
+        self.give_part(true);
         Ok(WorkerResult {
             ledger: self.desk.ledger,
             flow: self.flow,
@@ -374,7 +388,7 @@ impl<'a> Worker<'a> {
         if !self.unfinished.is_empty() || behind && self.may_start() {
             return Duration::ZERO;
         }
-        let mut until = self.next_scan_ns;
+        let mut until = self.next_scan_ns.min(self.interval_end_ns);
         if self.view.phase != Phase::WarmUp {
             until = until.min(self.view.leave_ns);
         }
@@ -409,6 +423,26 @@ impl<'a> Worker<'a> {
             connection.end_all(Failure::Abandoned, now, &mut self.desk.ledger);
         }
         self.flow.close(now, &self.view);
+    }
+
+    /// At the end of an interval, gives main what was recorded in it.
+    fn end_interval(&mut self) {
+        let (start_ns, length_ns) = (self.view.start_ns, self.job.interval_ns);
+        if self.interval_end_ns == u64::MAX {
+            self.interval_end_ns = start_ns.saturating_add(length_ns);
+        }
+        if self.now_ns < self.interval_end_ns {
+            return;
+        }
+        self.give_part(false);
+        self.interval = (self.now_ns - start_ns) / length_ns;
+        self.interval_end_ns = start_ns + (self.interval + 1) * length_ns;
+    }
+
+    fn give_part(&mut self, is_last: bool) {
+        let part = self.desk.ledger.take_part(self.interval, is_last);
+        // Main listens until all workers have ended.
+        let _ = self.events.send(RunEvent::Part(self.index, part));
     }
 
     fn publish(&self) {

@@ -122,7 +122,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         server,
         host,
         options: option_values(plan),
-        intervals: run.timeline.intervals().to_vec(),
+        intervals: run.intervals,
         histogram: run.ledger.latency.buckets(),
     }
 }

@@ -18,7 +18,7 @@ const LITTLE_MAX: f64 = 0.05;
 /// The first and the last third of a steady run differ by no more.
 const THIRDS_MAX: f64 = 0.05;
 /// Differences that chance explains, in standard deviations.
-const CHANCE: f64 = 3.0;
+const CHANCE: f64 = 2.0;
 /// The stages of a call add up to its latency to this.
 const STAGES_MAX: f64 = 0.01;
 /// Time taken by the hypervisor, and by other processes, from which on a host is not quiet.
@@ -85,7 +85,7 @@ pub(super) fn of_run<'a>(
     let outcomes = run.workers.iter().map(|worker| &worker.result.ledger.outcomes);
     checks(&findings(ByRun {
         workers: sum(&mut outcomes.map(|outcomes| (outcomes.ok, outcomes.not_ok()))),
-        intervals: sum(&mut run.timeline.intervals().iter().map(|i| (i.ok, i.failed))),
+        intervals: sum(&mut run.intervals.iter().map(|row| (row.calls, row.errors))),
         thirds: run.timeline.thirds(run.start_ns, end_ns),
         alone: is_alone(plan, run),
         warmed_up: !plan.options.warmup.is_zero(),

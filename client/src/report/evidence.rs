@@ -2,9 +2,11 @@
 
 use super::server::ServerFigures;
 use super::verdict::Evidence;
-use super::{HostFigures, WorkerFigures};
+use super::{HostFigures, WorkerFigures, ratio};
 use crate::plan::Plan;
+use echo_common::address;
 use echo_common::host::Host;
+use std::collections::BTreeSet;
 
 /// All of it but for the run's length and rate.
 pub(super) fn evidence(
@@ -19,6 +21,7 @@ pub(super) fn evidence(
         client_busy_share: most(workers.iter().map(|worker| worker.busy_share)),
         client_cpu_share: most(workers.iter().map(|worker| worker.cpu_share)),
         client_confined: is_confined(plan, &host.host),
+        client_cpus_share: client_cpus_share(plan, workers, server),
         reader_busy_share: busiest_reader.and_then(|reader| reader.busy_share),
         reader_cpu_share: busiest_reader.and_then(|reader| reader.cpu_share),
         handler_busy_share: server.and_then(|s| s.handlers_mean(|h| h.busy_share)),
@@ -31,6 +34,23 @@ pub(super) fn evidence(
         cpu_ceiling_calls_per_s: host.cpu_ceiling_calls_per_s,
         ..Evidence::default()
     }
+}
+
+/// What is used of the CPUs that the workers may use, as far as one can tell: by them and by the
+/// server's handlers that are pinned there.
+fn client_cpus_share(
+    plan: &Plan,
+    workers: &[WorkerFigures],
+    server: Option<&ServerFigures>,
+) -> Option<f64> {
+    let cpus = if plan.pins.is_empty() { &plan.allowed_cpus } else { &plan.pins };
+    let cpus: BTreeSet<u64> = cpus.iter().map(|&cpu| cpu as u64).collect();
+    let here = plan.addresses.iter().all(address::is_loopback);
+    let beside = server.filter(|_| here)?.handlers.iter();
+    let beside = beside.filter(|handler| handler.pinned_cpu.is_some_and(|c| cpus.contains(&c)));
+    let by_handlers: f64 = beside.filter_map(|handler| handler.cpu_share).sum();
+    let by_workers: f64 = workers.iter().filter_map(|worker| worker.cpu_share).sum();
+    ratio(by_handlers + by_workers, cpus.len() as f64)
 }
 
 /// Whether the client was given, or took, fewer CPUs than the host has.

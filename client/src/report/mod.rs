@@ -14,8 +14,8 @@ mod stages;
 mod text;
 mod verdict;
 
+use crate::intervals::Interval;
 use crate::latency::Summary;
-use crate::timeline::Interval;
 use echo_common::host::{Host, HostChange};
 use serde::Serialize;
 

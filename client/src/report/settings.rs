@@ -5,6 +5,7 @@ use crate::plan::Plan;
 use echo_common::pinning::format_cpu_list;
 use echo_common::quantity::format_duration;
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// What the options came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -52,6 +53,8 @@ pub(crate) struct OptionValues {
     pin: Option<String>,
     format: Format,
     output: Option<String>,
+    hgrm: Option<String>,
+    hlog: Option<String>,
     progress: Progress,
     interval: String,
     server_stats: Switch,
@@ -82,6 +85,10 @@ pub(crate) fn settings(plan: &Plan, open_files: u64) -> Settings {
     }
 }
 
+fn shown(path: &Option<PathBuf>) -> Option<String> {
+    path.as_ref().map(|path| path.display().to_string())
+}
+
 pub(crate) fn option_values(plan: &Plan) -> OptionValues {
     let options = &plan.options;
     OptionValues {
@@ -106,7 +113,9 @@ pub(crate) fn option_values(plan: &Plan) -> OptionValues {
         workers: options.workers,
         pin: options.pin.clone(),
         format: options.format,
-        output: options.output.as_ref().map(|path| path.display().to_string()),
+        output: shown(&options.output),
+        hgrm: shown(&options.hgrm),
+        hlog: shown(&options.hlog),
         progress: options.progress,
         interval: format_duration(options.interval),
         server_stats: options.server_stats,

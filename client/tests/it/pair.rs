@@ -127,3 +127,37 @@ fn whatever_is_said_about_an_emulated_server_says_so() {
     assert_eq!(Pair::serve("--handlers 1").json("-n 50")["emulated"], false);
     assert_eq!(run(&Peer::echo(), "-n 5").json()["emulated"], Value::Null);
 }
+
+#[test]
+fn a_stage_that_costs_far_more_than_all_else_is_named() {
+    for (server, expected) in [
+        ("--readers 1 --handlers 1 --reader-cost spin:1ms", "server-reader-bound"),
+        ("--readers 1 --handlers 1 --handler-cost spin:1ms", "server-handler-bound"),
+        ("--readers 1 --handlers 1 --reader-cost paced:2ms", "server-reader-bound"),
+        ("--readers 1 --handlers 1 --handler-cost paced:2ms", "server-handler-bound"),
+    ] {
+        let json = Pair::serve(server).json("--duration 600ms --clients 20");
+        assert_eq!(json["verdict"]["bound"], expected, "{server}: {}", json["verdict"]);
+    }
+}
+
+#[test]
+fn a_report_checks_itself() {
+    let pair = Pair::serve("--handlers 1");
+    let json = pair.json("-n 3000 --clients 4 --stages 7");
+    let checks = json["checks"].as_array().unwrap();
+    let ok = |name: &str| {
+        let check = checks.iter().find(|check| check["name"] == name);
+        check.unwrap_or_else(|| panic!("no check {name}: {checks:?}"))["ok"].clone()
+    };
+    for name in ["outcomes_add_up", "littles_law", "stages_add_up", "server_agrees"] {
+        assert_eq!(ok(name), true, "{name}: {checks:?}");
+    }
+    let other = std::net::TcpStream::connect(pair.address).unwrap();
+    let _second = std::net::TcpStream::connect(pair.address).unwrap();
+    let text = pair.call("-n 3000 --rate 100k").stdout;
+    drop(other);
+    for part in ["-- Checks ", "rate achieved = ", "steady = ", "host quiet = "] {
+        assert!(text.contains(part), "{text}");
+    }
+}

@@ -238,3 +238,54 @@ fn nobody_reading_the_report_is_no_reason_to_panic() {
     let json: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert_eq!(outcome(&json, "ok"), 50);
 }
+
+#[test]
+fn an_interval_without_answers_has_no_percentiles_and_the_rows_add_up() {
+    let peer = Peer::start(|mut talk: Talk| {
+        let mut served = 0;
+        while let Some(call) = talk.next() {
+            served += 1;
+            if served == 50 {
+                // Long enough for a whole interval without an answer.
+                let (_kept, never) = std::sync::mpsc::channel::<()>();
+                let _ = never.recv_timeout(std::time::Duration::from_millis(450));
+            }
+            if talk.answer(&call).is_err() {
+                return;
+            }
+        }
+    });
+    let json = run(&peer, "-n 100 --clients 1 --interval 100ms").json();
+    let rows = json["intervals"].as_array().unwrap();
+    let empty: Vec<_> = rows.iter().filter(|row| row["calls"] == 0).collect();
+    assert!(!empty.is_empty(), "{rows:?}");
+    for row in rows {
+        let figures = ["p50_us", "p99_us", "max_us"].map(|name| row[name].as_f64());
+        if row["calls"] == 0 {
+            assert_eq!(figures, [None; 3], "{row}");
+        } else {
+            let [p50, p99, max] = figures.map(Option::unwrap);
+            assert!(p50 <= p99 && p99 <= max, "{row}");
+        }
+        assert!(row["end_s"].as_f64() > row["start_s"].as_f64(), "{row}");
+    }
+}
+
+#[test]
+fn histograms_are_exported_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let (hgrm, hlog) = (folder.path().join("run.hgrm"), folder.path().join("run.hlog"));
+    let (table, log) = (hgrm.display(), hlog.display());
+    let files = format!("--hgrm {table} --hlog {log}");
+    run(&Peer::echo(), &format!("-n 500 --clients 2 {files}")).json();
+    let table = std::fs::read_to_string(&hgrm).unwrap();
+    assert!(table.contains("Total count    =          500]"), "{table}");
+    let log = std::fs::read_to_string(&hlog).unwrap();
+    assert!(log.starts_with("#[Histogram log format version 1.3]\n"), "{log}");
+    assert!(log.contains("#[StartTime: ") && log.contains(",HISTF"), "{log}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left over");
+    for option in ["--hgrm", "--hlog"] {
+        let ended = run(&Peer::echo(), &format!("-n 5 {option} /no/such/folder/file"));
+        assert_eq!(ended.code, Some(74), "{ended:?}");
+    }
+}
