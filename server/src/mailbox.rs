@@ -144,7 +144,8 @@ impl Mailbox {
         delivery.cut = inner.cut;
         inner.pending = false;
         if was_full {
-            self.room.notify_one();
+            // All of them: there is room for several, and a mailbox that is not full tells nobody.
+            self.room.notify_all();
         }
     }
 
