@@ -1,8 +1,9 @@
 //! Admits or refuses connections; a slot comes back when dropped.
 
+use crate::mutant::Mutant;
+use crate::sync::{Arc, Mutex, lock};
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Why a connection was not admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +47,11 @@ impl Admission {
         if !self.allow.is_empty() && !self.allow.iter().any(|net| net.contains(&peer)) {
             return Err(Refusal::NotAllowed);
         }
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.open);
         if open.total >= self.total_max {
             return Err(Refusal::Full);
         }
+        open = Mutant::PlaceTakenLate.lets_go(&self.open, open);
         if let Some(max) = self.per_peer_max {
             let count = open.per_peer.entry(peer).or_insert(0);
             if *count >= max {
@@ -63,7 +65,7 @@ impl Admission {
 
     /// Connections open now.
     pub fn open(&self) -> usize {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).total
+        lock(&self.open).total
     }
 }
 
@@ -75,7 +77,7 @@ pub struct Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let mut open = self.admission.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.admission.open);
         open.total -= 1;
         if self.admission.per_peer_max.is_some()
             && let Some(count) = open.per_peer.get_mut(&self.peer)

@@ -19,6 +19,7 @@
 //! that one has been claimed and is on its way.
 
 use crate::call::Calls;
+use crate::mutant::Mutant;
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait, yield_now};
 use echo_common::clock;
 use std::collections::VecDeque;
@@ -144,6 +145,7 @@ impl<R: Run> CallQueue<R> {
             let woke = self.wake_one(state);
             return Put { woke, blocked_ns: None };
         }
+        state = Mutant::ReaderWaitsUnlisted.lets_go(&self.state, state);
         state.waiting.push_back(Waiting { reader, rest: std::mem::take(pass) });
         let woke = self.wake_one(state);
         let since_ns = clock::now_ns();
@@ -177,9 +179,12 @@ impl<R: Run> CallQueue<R> {
                 yield_now();
                 take.yielded_ns = clock::elapsed_ns(since_ns, clock::now_ns());
                 state = lock(&self.state);
-                state.looking -= 1;
+                if !Mutant::LookingAsleep.is_on() {
+                    state.looking -= 1;
+                }
                 continue;
             }
+            state = Mutant::HandlerSleepsUnlooked.lets_go(&self.state, state);
             take.slept = true;
             state.asleep[handler] = true;
             state.sleepers += 1;
@@ -189,7 +194,9 @@ impl<R: Run> CallQueue<R> {
             state.waking = false;
         }
         let admitted = self.take_runs(&mut state, calls_max, batch);
-        self.wake_one(state);
+        if !Mutant::HandlerWakesNobody.is_on() {
+            self.wake_one(state);
+        }
         for reader in admitted {
             self.readers[reader].notify_one();
         }

@@ -25,6 +25,9 @@ pub mod limits;
 pub mod listener;
 pub mod mailbox;
 pub mod meters;
+#[cfg(all(test, loom))]
+mod models;
+mod mutant;
 pub mod options;
 pub mod outbox;
 mod owed;

@@ -6,6 +6,7 @@
 //! mailbox was either put before a wake-up that is still to come, or is taken by the one that came.
 
 use crate::admission::Slot;
+use crate::mutant::Mutant;
 use crate::sync::{Condvar, Mutex, lock, wait};
 use mio::net::TcpStream;
 use std::collections::VecDeque;
@@ -55,10 +56,9 @@ pub struct Fresh {
 }
 
 /// What a reader takes out of its mailbox in one go; reused from pass to pass.
-#[derive(Default)]
-pub struct Delivery {
+pub struct Delivery<F = Fresh> {
     /// Connections to register.
-    pub fresh: VecDeque<Fresh>,
+    pub fresh: VecDeque<F>,
     /// Connections to look at.
     pub notices: Vec<Notice>,
     /// The server stops: read no more, end connections as they run dry.
@@ -67,9 +67,15 @@ pub struct Delivery {
     pub cut: bool,
 }
 
-#[derive(Default)]
-struct Inner {
-    fresh: VecDeque<Fresh>,
+impl<F> Default for Delivery<F> {
+    fn default() -> Delivery<F> {
+        let (fresh, notices) = (VecDeque::new(), Vec::new());
+        Delivery { fresh, notices, stopping: false, cut: false }
+    }
+}
+
+struct Inner<F> {
+    fresh: VecDeque<F>,
     notices: Vec<Notice>,
     /// A wake-up was sent and not answered yet.
     pending: bool,
@@ -77,25 +83,27 @@ struct Inner {
     cut: bool,
 }
 
-/// See the module's text.
-pub struct Mailbox {
-    inner: Mutex<Inner>,
+/// See the module's text. `F` is what a listener delivers.
+pub struct Mailbox<F = Fresh> {
+    inner: Mutex<Inner<F>>,
     room: Condvar,
     capacity: usize,
     waker: Box<dyn Wake>,
 }
 
-impl Mailbox {
+impl<F> Mailbox<F> {
     /// A mailbox for at most `capacity` fresh connections; notices are bounded by the number of
     /// connections, each of which has at most one of a kind under way.
-    pub fn new(capacity: usize, waker: Box<dyn Wake>) -> Mailbox {
+    pub fn new(capacity: usize, waker: Box<dyn Wake>) -> Mailbox<F> {
         assert!(capacity > 0, "a mailbox needs room for one connection");
-        Mailbox { inner: Mutex::default(), room: Condvar::new(), capacity, waker }
+        let (fresh, notices) = (VecDeque::new(), Vec::new());
+        let inner = Inner { fresh, notices, pending: false, stopping: false, cut: false };
+        Mailbox { inner: Mutex::new(inner), room: Condvar::new(), capacity, waker }
     }
 
     /// Hands over a connection; waits while the mailbox is full. Gives it back when the server
     /// stops. Returns whether it had to wait, too.
-    pub fn deliver(&self, fresh: Fresh) -> Result<bool, Fresh> {
+    pub fn deliver(&self, fresh: F) -> Result<bool, F> {
         let mut inner = lock(&self.inner);
         let mut waited = false;
         while inner.fresh.len() >= self.capacity && !inner.stopping {
@@ -113,6 +121,10 @@ impl Mailbox {
     /// Leaves a notice.
     pub fn notify(&self, notice: Notice) {
         let mut inner = lock(&self.inner);
+        if Mutant::WokenBeforePush.is_on() {
+            self.wake_after(inner);
+            return lock(&self.inner).notices.push(notice);
+        }
         inner.notices.push(notice);
         self.wake_after(inner);
     }
@@ -135,21 +147,26 @@ impl Mailbox {
     }
 
     /// Takes everything out. The reader calls this on each wake-up.
-    pub fn collect(&self, delivery: &mut Delivery) {
+    pub fn collect(&self, delivery: &mut Delivery<F>) {
         let mut inner = lock(&self.inner);
         let was_full = inner.fresh.len() >= self.capacity;
         delivery.fresh.append(&mut inner.fresh);
         delivery.notices.append(&mut inner.notices);
         delivery.stopping = inner.stopping;
         delivery.cut = inner.cut;
+        inner = Mutant::WakeAnsweredLate.lets_go(&self.inner, inner);
         inner.pending = false;
         if was_full {
             // All of them: there is room for several, and a mailbox that is not full tells nobody.
-            self.room.notify_all();
+            if Mutant::RoomForOne.is_on() {
+                self.room.notify_one();
+            } else {
+                self.room.notify_all();
+            }
         }
     }
 
-    fn wake_after(&self, mut inner: crate::sync::MutexGuard<'_, Inner>) {
+    fn wake_after(&self, mut inner: crate::sync::MutexGuard<'_, Inner<F>>) {
         let first = !inner.pending;
         inner.pending = true;
         drop(inner);

@@ -12,6 +12,7 @@
 //!   sends [`Notice::Resume`], once.
 
 use crate::mailbox::{ConnectionId, Mailbox, Notice};
+use crate::mutant::Mutant;
 use crate::owed::Owed;
 use crate::sync::{Arc, AtomicBool, Mutex, MutexGuard, Ordering, lock};
 use crate::transport::Transport;
@@ -146,6 +147,7 @@ impl Outbox {
     pub fn allowance_or_pause(&self) -> Allowance {
         let mut state = lock(&self.state);
         let allowance = self.allowance(&state);
+        state = Mutant::PausedUnlooked.lets_go(&self.state, state);
         state.paused = allowance.is_used_up();
         allowance
     }
@@ -175,7 +177,8 @@ impl Outbox {
         } else {
             state.owed.append(replies);
         }
-        if state.writing || state.armed {
+        let writing = state.writing && !Mutant::TwoWriters.is_on();
+        if writing || state.armed {
             return Appended::Queued;
         }
         state.writing = true;
@@ -189,7 +192,8 @@ impl Outbox {
         let mut flushed = Flushed::default();
         let mut state = lock(&self.state);
         loop {
-            assert!(state.writing, "flush without having been appointed");
+            let appointed = state.writing || Mutant::TwoWriters.is_on();
+            assert!(appointed, "flush without having been appointed");
             std::mem::swap(&mut state.owed, scratch);
             drop(state);
             let (written, result) = scratch.write_to(|pieces| self.transport.write(pieces));
@@ -228,7 +232,8 @@ impl Outbox {
         }
     }
 
-    fn flush_done(&self, mut state: MutexGuard<'_, State>, flushed: Flushed) -> Flushed {
+    fn flush_done<'a>(&'a self, mut state: MutexGuard<'a, State>, flushed: Flushed) -> Flushed {
+        state = Mutant::WriterLeavesUnlooked.lets_go(&self.state, state);
         state.writing = false;
         state.edge = false;
         state.progress_ns = 0;
@@ -250,7 +255,9 @@ impl Outbox {
         mut flushed: Flushed,
     ) -> Flushed {
         state.writing = false;
-        flushed.undeliverable += u64::from(state.owed.replies());
+        if !Mutant::DropUncounted.is_on() {
+            flushed.undeliverable += u64::from(state.owed.replies());
+        }
         state.owed.clear();
         scratch.clear();
         drop(state);
@@ -262,7 +269,7 @@ impl Outbox {
     pub(crate) fn writable(&self, scratch: &mut Owed) -> Flushed {
         let mut state = lock(&self.state);
         if state.writing {
-            state.edge = true;
+            state.edge = !Mutant::EdgeForgotten.is_on();
             return Flushed::default();
         }
         if !state.armed || state.closed {
