@@ -2,7 +2,7 @@
 
 use crate::outbox::Outbox;
 use crate::sync::Arc;
-use bytes::Bytes;
+use bytes::BytesMut;
 use echo_common::wire::native::{self, HEADER_LEN, Header, Kind};
 
 /// A run of whole calls of one connection, in arrival order, owning their bytes.
@@ -13,7 +13,9 @@ pub struct Calls {
     /// Where the replies go.
     pub outbox: Arc<Outbox>,
     /// Whole frames, one behind the other; the reader has checked every header.
-    pub frames: Bytes,
+    pub frames: BytesMut,
+    /// Every call is without flags, so that its frame has the shape of an echo's reply.
+    pub plain: bool,
     /// Number of frames in `frames`, at least 1.
     pub count: u32,
     /// What the connection's bounds were charged for these calls, in bytes.
@@ -48,7 +50,8 @@ impl Calls {
         self.weight -= weight;
         let frames = self.frames.split_to(at);
         let outbox = Arc::clone(&self.outbox);
-        Calls { outbox, frames, count, weight, read_ns: self.read_ns, stamps: self.stamps }
+        let Calls { plain, read_ns, stamps, .. } = *self;
+        Calls { outbox, frames, plain, count, weight, read_ns, stamps }
     }
 }
 

@@ -3,15 +3,17 @@
 //! Reading stops at the connection's own bounds (calls in flight, bytes owed, calls per pass), and
 //! what a bound cuts off stays in `held`, so that nothing depends on a second readiness event.
 
-use crate::call::{Calls, Stamps, asked_reply_len, charge, extensions_len};
+use crate::call::{Calls, Stamps};
+use crate::frame_check::check;
 use crate::intake::{Intake, LARGE_FRAME, Large};
 use crate::limits::ReadLimits;
 use crate::outbox::{Allowance, Outbox};
-use bytes::{Bytes, BytesMut};
+use crate::refusal::Refusal;
+use bytes::BytesMut;
 use echo_common::clock;
 use echo_common::wire::detect::{Detected, detect};
-use echo_common::wire::native::{self, HEADER_LEN, Header, HeaderError, Kind, Status};
-use echo_common::wire::split::{LengthError, Split, split};
+use echo_common::wire::native;
+use echo_common::wire::split::{Split, split};
 use std::io;
 use std::net::Shutdown;
 use std::sync::Arc;
@@ -27,17 +29,6 @@ pub(crate) enum Turn {
     Close,
     /// The peer is told why, then the connection ends.
     Refuse(Refusal),
-}
-
-/// Why a connection is ended by us, and what the peer is told.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    /// For the counters.
-    pub(crate) status: Status,
-    /// What the peer is sent: a native error frame, an HTTP answer, or nothing.
-    pub(crate) frame: Vec<u8>,
-    /// For the log.
-    pub(crate) why: String,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -97,10 +88,6 @@ pub(crate) enum Expired {
 
 /// How long a refused peer has to read the refusal before the connection is closed under it.
 const LINGER_NS: u64 = 500_000_000;
-
-/// What an HTTP client is told, on whatever path it asked for.
-const HTTP_ANSWER: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\n\
-    Connection: close\r\n\r\nThis is the RPC port of an echo-server, not an HTTP port.\r\n";
 
 impl Connection {
     pub(crate) fn new(outbox: Arc<Outbox>, now_ns: u64) -> Connection {
@@ -173,7 +160,7 @@ impl Connection {
         let held = std::mem::take(&mut self.held);
         let parsed = self.parse(&held, &intake.limits);
         self.held = held;
-        let frames = self.held.split_to(parsed.end).freeze();
+        let frames = self.held.split_to(parsed.end);
         self.submit(frames, &parsed, intake);
         self.settle(parsed, intake)
     }
@@ -254,6 +241,7 @@ impl Connection {
                     parsed.count += 1;
                     parsed.stats += u32::from(call.is_stats);
                     parsed.wants_stages |= call.wants_stages;
+                    parsed.has_flags |= call.has_flags;
                 }
                 Ok(None) => break,
                 Err(refusal) => {
@@ -266,7 +254,7 @@ impl Connection {
     }
 
     /// Hands the calls found over to the pass.
-    fn submit(&mut self, frames: Bytes, parsed: &Parsed, intake: &mut Intake) {
+    fn submit(&mut self, frames: BytesMut, parsed: &Parsed, intake: &mut Intake) {
         if parsed.count == 0 {
             return;
         }
@@ -284,7 +272,8 @@ impl Connection {
             intake.stamped = true;
             Stamps { decoded_ns: clock::now_ns(), queued_ns: 0 }
         });
-        intake.calls.push_back(Calls { outbox, frames, count, weight, read_ns, stamps });
+        let plain = !parsed.has_flags && parsed.stats == 0;
+        intake.calls.push_back(Calls { outbox, frames, plain, count, weight, read_ns, stamps });
     }
 
     /// What is to do after calls were taken from the front of what came.
@@ -458,96 +447,10 @@ struct Parsed {
     end: usize,
     count: u32,
     stats: u32,
+    has_flags: bool,
     wants_stages: bool,
     weight: usize,
     refusal: Option<Refusal>,
-}
-
-/// One checked call at the front of some bytes.
-struct Checked {
-    length: usize,
-    weight: usize,
-    is_stats: bool,
-    wants_stages: bool,
-}
-
-/// Flags that a call may carry.
-const FLAGS_KNOWN: u8 = native::FLAG_RESP_SIZE | native::FLAG_WANT_STAGES;
-
-/// Checks the frame at the front of `bytes`, also while it is incomplete.
-fn check(bytes: &[u8], limits: &ReadLimits) -> Result<Option<Checked>, Refusal> {
-    let found = split(bytes, limits.frame_size_max).map_err(|error| Refusal::length(&error))?;
-    let Some(head) = bytes.first_chunk::<HEADER_LEN>() else { return Ok(None) };
-    let header = Header::decode(head).map_err(|error| Refusal::header(&error))?;
-    let is_stats = match header.kind {
-        Kind::Call => false,
-        Kind::Stats => true,
-        kind => return Err(Refusal::malformed(format!("a client may not send {kind:?} frames"))),
-    };
-    if header.flags & !FLAGS_KNOWN != 0 || (is_stats && header.flags != 0) {
-        return Err(Refusal::malformed(format!("unknown flags {:#04x}", header.flags)));
-    }
-    if header.rest_len() < extensions_len(&header) {
-        return Err(Refusal::malformed("the frame is too short for its flags".into()));
-    }
-    let Split::Frame(length) = found else { return Ok(None) };
-    let rest = &bytes[HEADER_LEN..length];
-    let asked = asked_reply_len(&header, rest).unwrap_or(0);
-    if asked > limits.frame_size_max - native::BODY_MIN {
-        let why = format!(
-            "a reply of {asked} bytes was asked, frames are limited to {}",
-            limits.frame_size_max
-        );
-        return Err(Refusal::new(Status::FrameTooLarge, why));
-    }
-    let wants_stages = header.flags & native::FLAG_WANT_STAGES != 0;
-    Ok(Some(Checked { length, weight: charge(&header, rest), is_stats, wants_stages }))
-}
-
-impl Refusal {
-    fn new(status: Status, why: String) -> Refusal {
-        Refusal { status, frame: native::error_frame(native::CONNECTION_ID, status, &why), why }
-    }
-
-    fn malformed(why: String) -> Refusal {
-        Refusal::new(Status::Malformed, why)
-    }
-
-    fn length(error: &LengthError) -> Refusal {
-        match error {
-            LengthError::TooLong { .. } => Refusal::new(Status::FrameTooLarge, error.to_string()),
-            LengthError::TooShort(_) => Refusal::malformed(error.to_string()),
-        }
-    }
-
-    fn header(error: &HeaderError) -> Refusal {
-        Refusal::malformed(error.to_string())
-    }
-
-    /// A peer that opened with something else than the native preamble.
-    fn opening(detected: Detected) -> Refusal {
-        match detected {
-            Detected::HttpGet => Refusal {
-                status: Status::Malformed,
-                frame: HTTP_ANSWER.to_vec(),
-                why: "an HTTP GET came to the RPC port".into(),
-            },
-            Detected::NativeUnsupported { version, flags } => Refusal::malformed(format!(
-                "native framing version {version} with flags {flags:#04x} is not spoken here, \
-                 version 1 without flags is"
-            )),
-            _ => Refusal {
-                status: Status::Malformed,
-                frame: Vec::new(),
-                why: "the opening bytes belong to no protocol spoken here".into(),
-            },
-        }
-    }
-
-    /// A frame that stayed incomplete too long.
-    pub(crate) fn frame_timeout() -> Refusal {
-        Refusal::new(Status::TimedOut, "a frame stayed incomplete for too long".into())
-    }
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use crate::owed::{LARGE_BODY, Owed, saturated};
 use crate::responder::Responder;
 use crate::service::{Call, Reply, Service};
 use crate::snapshot::Snapshots;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use echo_common::clock;
 use echo_common::wire::native::{
-    FLAG_WANT_STAGES, HEADER_LEN, Header, Kind, STAGES_LEN, Stages, Status, error_frame,
+    FLAG_WANT_STAGES, HEADER_LEN, Header, Kind, LENGTH_LEN, STAGES_LEN, Stages, Status, error_frame,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -21,6 +21,8 @@ pub(crate) struct Executor {
     service: Arc<dyn Service>,
     snapshots: Arc<Snapshots>,
     cost: HandlerCost,
+    /// Plain calls become their own replies.
+    in_place: bool,
     responder: Responder,
     /// When this batch was taken, if some call in it asks for its stages.
     taken_ns: u64,
@@ -32,7 +34,9 @@ impl Executor {
         snapshots: Arc<Snapshots>,
         cost: HandlerCost,
     ) -> Executor {
-        Executor { service, snapshots, cost, responder: Responder::default(), taken_ns: 0 }
+        let in_place = service.only_echoes() && !cost.is_some();
+        let responder = Responder::default();
+        Executor { service, snapshots, cost, in_place, responder, taken_ns: 0 }
     }
 
     pub(crate) fn responder(&mut self) -> &mut Responder {
@@ -80,25 +84,32 @@ impl Executor {
         self.responder.flush(meters);
     }
 
-    fn serve_run(&mut self, calls: Calls, meters: &OutMeters) {
+    fn serve_run(&mut self, mut calls: Calls, meters: &OutMeters) {
         if calls.outbox.has_ended() {
             // The peer has gone meanwhile. Its calls must not keep handlers from the others'.
             meters.undeliverable.add(u64::from(calls.count));
             return;
         }
         let mut replies = self.responder.scratch();
-        if calls.frames.len() < LARGE_BODY {
-            replies.reserve(calls.frames.len());
+        let frames = std::mem::take(&mut calls.frames);
+        if calls.plain && self.in_place {
+            echo_in_place(frames, calls.count, &mut replies);
+            self.responder.append(calls, replies, meters);
+            return;
+        }
+        let frames = frames.freeze();
+        if frames.len() < LARGE_BODY {
+            replies.reserve(frames.len());
         }
         let mut at = 0;
-        while at < calls.frames.len() {
+        while at < frames.len() {
             let served = catch_unwind(AssertUnwindSafe(|| {
-                while at < calls.frames.len() {
-                    at += self.serve_one(&calls, at, &mut replies);
+                while at < frames.len() {
+                    at += self.serve_one(&calls, &frames, at, &mut replies);
                 }
             }));
             if served.is_err() {
-                at += self.fail_one(&calls.frames, at, &mut replies, meters);
+                at += self.fail_one(&frames, at, &mut replies, meters);
             }
         }
         self.responder.append(calls, replies, meters);
@@ -107,8 +118,7 @@ impl Executor {
     /// Serves the call at `at`; returns its length. Nothing of its reply is in `replies` unless
     /// all of it is: the service has returned before the first byte is added.
     #[inline]
-    fn serve_one(&mut self, calls: &Calls, at: usize, replies: &mut Owed) -> usize {
-        let frames = &calls.frames;
+    fn serve_one(&mut self, calls: &Calls, frames: &Bytes, at: usize, replies: &mut Owed) -> usize {
         let header = header_at(&frames[at..]);
         let rest = &frames[at + HEADER_LEN..at + header.frame_len()];
         if header.kind != Kind::Call {
@@ -121,7 +131,7 @@ impl Executor {
             let head = |length| Header::new(Kind::Reply, 0, header.id, 0, length).encode();
             encode(frames, &header, reply, replies, head);
         } else {
-            self.encode_with_stages(calls, &header, reply, replies);
+            self.encode_with_stages(calls, frames, &header, reply, replies);
         }
         header.frame_len()
     }
@@ -131,6 +141,7 @@ impl Executor {
     fn encode_with_stages(
         &self,
         calls: &Calls,
+        frames: &Bytes,
         call: &Header,
         reply: Reply<'_>,
         replies: &mut Owed,
@@ -148,7 +159,7 @@ impl Executor {
         if !matches!(reply, Reply::Failed(..)) {
             replies.expect_write_time(HEADER_LEN + STAGES_LEN - 4, served_ns);
         }
-        encode(&calls.frames, call, reply, replies, |length| {
+        encode(frames, call, reply, replies, |length| {
             let header = Header::new(Kind::Reply, FLAG_WANT_STAGES, call.id, STAGES_LEN, length);
             let mut head = [0; HEADER_LEN + STAGES_LEN];
             head[..HEADER_LEN].copy_from_slice(&header.encode());
@@ -176,6 +187,25 @@ impl Executor {
         header.frame_len()
     }
 }
+
+/// Turns plain calls into the replies of an echo where they are: only the kind differs.
+fn echo_in_place(mut frames: BytesMut, count: u32, replies: &mut Owed) {
+    let mut at = 0;
+    while let Some(word) = frames[at..].first_chunk::<LENGTH_LEN>() {
+        let length = LENGTH_LEN + u32::from_be_bytes(*word) as usize;
+        frames[at + LENGTH_LEN] = Kind::Reply as u8;
+        at += length;
+    }
+    if frames.len() < COPIED_BELOW {
+        replies.push_copied(&frames, count);
+    } else {
+        replies.push_replies(frames.freeze(), count);
+    }
+}
+
+/// Shorter runs are copied into the reply buffer, which neighbours share, instead of being kept by
+/// reference.
+const COPIED_BELOW: usize = 1024;
 
 /// Adds the frame of one reply; `head` makes its header for a body length.
 #[inline]
@@ -217,5 +247,36 @@ pub(crate) fn run(
         meters.calls.add(batch.iter().map(|run| u64::from(run.count)).sum());
         let stamped = batch.iter().any(|run| run.stamps.is_some());
         executor.serve(batch.drain(..), stamped, &meters.out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_calls_become_their_replies_whether_copied_or_kept() {
+        for lengths in [vec![0], vec![128, 0, 1], vec![128; 32], vec![COPIED_BELOW], vec![70_000]] {
+            let mut calls = BytesMut::new();
+            let mut expected = Vec::new();
+            for (id, length) in lengths.iter().enumerate() {
+                let body: Vec<u8> = (0..*length).map(|i| (i + id) as u8).collect();
+                let head = |kind| Header::new(kind, 0, id as u64, 0, *length).encode();
+                calls.extend_from_slice(&head(Kind::Call));
+                calls.extend_from_slice(&body);
+                expected.extend_from_slice(&head(Kind::Reply));
+                expected.extend_from_slice(&body);
+            }
+            let mut replies = Owed::default();
+            echo_in_place(calls, lengths.len() as u32, &mut replies);
+            assert_eq!(replies.replies() as usize, lengths.len());
+            let mut written = Vec::new();
+            let (_, result) = replies.write_to(|pieces| {
+                pieces.iter().for_each(|piece| written.extend_from_slice(piece));
+                Ok(pieces.iter().map(|piece| piece.len()).sum())
+            });
+            assert!(result.is_ok());
+            assert_eq!(written, expected, "{lengths:?}");
+        }
     }
 }

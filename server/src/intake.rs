@@ -5,7 +5,7 @@ use crate::call::Calls;
 use crate::limits::ReadLimits;
 use crate::meters::{LimitMeters, Meters, ReaderMeters};
 use crate::transport::Transport;
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -101,15 +101,15 @@ impl Intake {
     }
 
     /// Makes `range` of `buffer` into bytes that calls can own; `buffer` may lose its contents.
-    pub(crate) fn own(&mut self, buffer: &mut Vec<u8>, range: Range<usize>) -> Bytes {
+    pub(crate) fn own(&mut self, buffer: &mut Vec<u8>, range: Range<usize>) -> BytesMut {
         if range.len() >= HAND_OVER {
-            return Bytes::from(std::mem::take(buffer)).slice(range);
+            return whole(std::mem::take(buffer), range);
         }
         if self.arena.capacity() < range.len() {
             self.arena.reserve(range.len().max(ARENA_BLOCK));
         }
         self.arena.extend_from_slice(&buffer[range]);
-        self.arena.split().freeze()
+        self.arena.split()
     }
 }
 
@@ -151,9 +151,17 @@ impl Large {
     }
 
     /// The frame, and whatever came behind it.
-    pub(crate) fn finish(mut self) -> (Bytes, BytesMut) {
+    pub(crate) fn finish(self) -> (BytesMut, BytesMut) {
         let surplus = BytesMut::from(&self.buffer[self.total..]);
-        self.buffer.truncate(self.total);
-        (Bytes::from(self.buffer), surplus)
+        (whole(self.buffer, 0..self.total), surplus)
     }
+}
+
+/// `range` of a buffer that nobody else knows, without a copy.
+fn whole(buffer: Vec<u8>, range: Range<usize>) -> BytesMut {
+    let mut bytes = Bytes::from(buffer);
+    bytes.truncate(range.end);
+    bytes.advance(range.start);
+    // A conversion copies only what somebody else holds, too.
+    BytesMut::from(bytes)
 }

@@ -18,6 +18,7 @@ pub mod cost;
 mod deadlines;
 #[cfg(test)]
 mod fake;
+mod frame_check;
 mod handler;
 mod handler_cost;
 mod intake;
@@ -33,6 +34,7 @@ pub mod outbox;
 mod owed;
 mod reader;
 mod reader_cost;
+mod refusal;
 mod responder;
 pub mod server;
 pub mod service;

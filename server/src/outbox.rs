@@ -172,6 +172,9 @@ impl Outbox {
             replies.clear();
             return Appended::Closed(dropped);
         }
+        if state.armed {
+            replies.compact();
+        }
         if state.owed.is_empty() {
             std::mem::swap(&mut state.owed, replies);
         } else {
@@ -216,6 +219,7 @@ impl Outbox {
                         state.progress_ns = blocked_ns;
                     }
                     if !std::mem::take(&mut state.edge) {
+                        state.owed.compact();
                         state.writing = false;
                         state.armed = true;
                         drop(state);

@@ -107,6 +107,30 @@ impl Owed {
         self.bytes += header.len() + body.len();
     }
 
+    /// Adds `count` replies, copying their bytes.
+    pub(crate) fn push_copied(&mut self, replies: &[u8], count: u32) {
+        self.gather(count).extend_from_slice(replies);
+        self.bytes += replies.len();
+    }
+
+    /// Adds `count` replies by reference to their bytes.
+    pub(crate) fn push_replies(&mut self, replies: Bytes, count: u32) {
+        self.bytes += replies.len();
+        self.segments.push_back(Segment { bytes: Piece::Large(replies), replies: count });
+    }
+
+    /// Copies what is small and kept by reference: what waits for a peer that takes nothing must not
+    /// hold on to blocks that it shares with others' calls.
+    pub(crate) fn compact(&mut self) {
+        for segment in &mut self.segments {
+            if let Piece::Large(bytes) = &segment.bytes
+                && bytes.len() < LARGE_BODY
+            {
+                segment.bytes = Piece::Gathered(bytes.to_vec());
+            }
+        }
+    }
+
     /// Adds a frame that answers no call.
     pub(crate) fn push_unanswered(&mut self, frame: &[u8]) {
         self.gather(0).extend_from_slice(frame);

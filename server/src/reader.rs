@@ -5,7 +5,7 @@
 
 use crate::call_queue::CallQueue;
 use crate::complaints::Complaints;
-use crate::connection::{Connection, Expired, Refusal, Turn};
+use crate::connection::{Connection, Expired, Turn};
 use crate::deadlines::Deadlines;
 use crate::handler::Executor;
 use crate::intake::Intake;
@@ -13,6 +13,7 @@ use crate::mailbox::{ConnectionId, Delivery, Fresh, Mailbox, Notice};
 use crate::meters::ReaderMeters;
 use crate::outbox::{FlowLimits, Outbox};
 use crate::reader_cost::ReaderCost;
+use crate::refusal::Refusal;
 use crate::sync::yield_now;
 use echo_common::clock;
 use echo_common::wire::native::Status;

@@ -55,9 +55,11 @@ impl Responder {
 
     /// One write for each connection that has replies from this batch.
     pub(crate) fn flush(&mut self, meters: &OutMeters) {
-        while let Some(outbox) = self.dirty.pop() {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        for outbox in dirty.drain(..) {
             self.flush_one(&outbox, meters);
         }
+        self.dirty = dirty;
     }
 
     fn flush_one(&mut self, outbox: &Outbox, meters: &OutMeters) {

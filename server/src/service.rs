@@ -42,6 +42,12 @@ pub trait Service: Send + Sync + 'static {
     /// Serves one call. A panic fails this call and no other.
     fn serve<'a>(&self, call: Call<'a>) -> Reply<'a>;
 
+    /// Whether a call without flags is answered by its own payload, whatever is in it, and nothing
+    /// else happens. Such calls are not shown to [`Service::serve`] one by one.
+    fn only_echoes(&self) -> bool {
+        false
+    }
+
     /// How many calls a handler may take at once. Services whose calls take long say 1, so that
     /// no call waits behind another while a handler is free.
     fn batch_max(&self) -> u32;
@@ -63,6 +69,10 @@ impl Service for Echo {
             Some(length) if length <= call.body.len() => Reply::Echo(&call.body[..length]),
             Some(length) => Reply::Repeated(call.body, length),
         }
+    }
+
+    fn only_echoes(&self) -> bool {
+        true
     }
 
     fn batch_max(&self) -> u32 {

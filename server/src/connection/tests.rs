@@ -7,6 +7,7 @@ use crate::mailbox::{ConnectionId, Delivery, Mailbox, Notice, Wake};
 use crate::meters::Meters;
 use crate::outbox::{Appended, FlowLimits};
 use crate::owed::Owed;
+use echo_common::wire::native::{HEADER_LEN, Header, Kind, Status};
 use std::collections::VecDeque;
 
 struct Sleepless;

@@ -172,3 +172,26 @@ fn a_buffer_that_grew_large_is_not_kept() {
     owed.write_to(|pieces| Ok(pieces.iter().map(|piece| piece.len()).sum())).1.expect("written");
     assert!(!owed.has_spare(), "4 MiB are kept for the next replies");
 }
+
+/// What is kept for a peer that takes nothing held on to a block of 64 KiB for a reply of 1 KiB.
+#[test]
+fn compacting_lets_go_of_shared_blocks_and_changes_no_byte() {
+    let block = Bytes::from(vec![7; 64 << 10]);
+    let mut owed = Owed::default();
+    owed.push_replies(block.slice(100..1200), 3);
+    owed.push_replies(block.slice(0..LARGE_BODY), 1);
+    owed.push_copied(b"abc", 1);
+    let (bytes, replies) = (owed.len(), owed.replies());
+    owed.compact();
+    assert_eq!((owed.len(), owed.replies()), (bytes, replies));
+    let kept = owed.segments.iter().filter(|segment| matches!(segment.bytes, Piece::Large(_)));
+    assert_eq!(kept.count(), 1, "only what is about as large as its block is kept");
+    let mut written = 0;
+    let (done, result) = owed.write_to(|pieces| {
+        let n = pieces.iter().map(|piece| piece.len()).sum::<usize>();
+        written += n;
+        Ok(n)
+    });
+    assert!(result.is_ok());
+    assert_eq!((written, done.replies), (1100 + LARGE_BODY + 3, 5));
+}

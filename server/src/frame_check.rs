@@ -1,0 +1,55 @@
+//! Checks one frame that a client sent, also while it is incomplete: whatever can be refused is
+//! refused before memory is spent on it.
+
+use crate::call::{asked_reply_len, charge, extensions_len};
+use crate::limits::ReadLimits;
+use crate::refusal::Refusal;
+use echo_common::wire::native::{self, HEADER_LEN, Header, Kind, Status};
+use echo_common::wire::split::{Split, split};
+
+/// One checked call at the front of some bytes.
+pub(crate) struct Checked {
+    /// Bytes of the frame, the length word included.
+    pub(crate) length: usize,
+    /// What it counts against the connection's owed bytes.
+    pub(crate) weight: usize,
+    pub(crate) is_stats: bool,
+    /// Flags or a status, so that its reply is not the frame itself.
+    pub(crate) has_flags: bool,
+    pub(crate) wants_stages: bool,
+}
+
+/// Flags that a call may carry.
+const FLAGS_KNOWN: u8 = native::FLAG_RESP_SIZE | native::FLAG_WANT_STAGES;
+
+/// Checks the frame at the front of `bytes`; `None` while it is incomplete and right so far.
+#[inline]
+pub(crate) fn check(bytes: &[u8], limits: &ReadLimits) -> Result<Option<Checked>, Refusal> {
+    let found = split(bytes, limits.frame_size_max).map_err(|error| Refusal::length(&error))?;
+    let Some(head) = bytes.first_chunk::<HEADER_LEN>() else { return Ok(None) };
+    let header = Header::decode(head).map_err(|error| Refusal::header(&error))?;
+    let is_stats = match header.kind {
+        Kind::Call => false,
+        Kind::Stats => true,
+        kind => return Err(Refusal::malformed(format!("a client may not send {kind:?} frames"))),
+    };
+    if header.flags & !FLAGS_KNOWN != 0 || (is_stats && header.flags != 0) {
+        return Err(Refusal::malformed(format!("unknown flags {:#04x}", header.flags)));
+    }
+    if header.rest_len() < extensions_len(&header) {
+        return Err(Refusal::malformed("the frame is too short for its flags".into()));
+    }
+    let Split::Frame(length) = found else { return Ok(None) };
+    let rest = &bytes[HEADER_LEN..length];
+    let asked = asked_reply_len(&header, rest).unwrap_or(0);
+    if asked > limits.frame_size_max - native::BODY_MIN {
+        let why = format!(
+            "a reply of {asked} bytes was asked, frames are limited to {}",
+            limits.frame_size_max
+        );
+        return Err(Refusal::new(Status::FrameTooLarge, why));
+    }
+    let has_flags = header.flags != 0 || header.status != 0;
+    let wants_stages = header.flags & native::FLAG_WANT_STAGES != 0;
+    Ok(Some(Checked { length, weight: charge(&header, rest), is_stats, has_flags, wants_stages }))
+}
