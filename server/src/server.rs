@@ -101,7 +101,8 @@ pub enum ServerError {
 
 enum Report {
     Started(Result<(), String>),
-    ReaderEnded,
+    /// A reader or a handler has done its work.
+    Ended,
     Died(ServerError),
     Stop,
 }
@@ -116,7 +117,8 @@ pub struct Server {
     stopper: Stopper,
     reports: mpsc::Receiver<Report>,
     threads: Threads,
-    readers_ended: usize,
+    /// Readers and handlers that have ended; handlers end after the call queue is closed.
+    ended: usize,
 }
 
 /// Stops a server, from any thread, any number of times.
@@ -140,8 +142,8 @@ impl Stopper {
 #[derive(Default)]
 struct Threads {
     listener: Option<JoinHandle<()>>,
-    readers: Vec<JoinHandle<()>>,
-    handlers: Vec<JoinHandle<()>>,
+    /// Readers and handlers.
+    workers: Vec<JoinHandle<()>>,
 }
 
 impl Server {
@@ -192,7 +194,7 @@ impl Server {
             stopper,
             reports: received,
             threads: Threads::default(),
-            readers_ended: 0,
+            ended: 0,
         };
         server.start_readers(&config, &meters, &complaints)?;
         server.start_handlers(&config, &meters)?;
@@ -248,10 +250,10 @@ impl Server {
                 settle(&meters.readers[number].thread, cpu, &reports);
                 reader.run()?;
                 meters.readers[number].thread.ended();
-                tell(&reports, Report::ReaderEnded);
+                tell(&reports, Report::Ended);
                 Ok(())
             })?;
-            self.threads.readers.push(thread);
+            self.threads.workers.push(thread);
         }
         Ok(())
     }
@@ -269,9 +271,10 @@ impl Server {
                 settle(&meters.handlers[number].thread, cpu, &reports);
                 handler::run(number, &queue, executor, &meters.handlers[number]);
                 meters.handlers[number].thread.ended();
+                tell(&reports, Report::Ended);
                 Ok(())
             })?;
-            self.threads.handlers.push(thread);
+            self.threads.workers.push(thread);
         }
         Ok(())
     }
@@ -292,7 +295,7 @@ impl Server {
                     started += 1;
                 }
                 Ok(Report::Died(error)) => return Err(error),
-                Ok(Report::Stop | Report::ReaderEnded) | Err(_) => {}
+                Ok(Report::Stop | Report::Ended) | Err(_) => {}
             }
         }
         Ok(())
@@ -318,26 +321,23 @@ impl Server {
     pub fn join(mut self) -> Result<Snapshot, ServerError> {
         while !matches!(self.next_report(None)?, Some(Report::Stop)) {}
         // The listener may wait for a full inbox, which only this or its reader ends.
-        for reader in &self.readers {
-            reader.stop();
-        }
+        self.readers.iter().for_each(|reader| reader.stop());
         if let Some(listener) = self.threads.listener.take() {
             join(listener);
         }
-        let drained = self.await_readers(self.drain_timeout)?;
+        let until_ns = self.drain_timeout.map(from_now);
+        let drained = self.await_ended(self.readers.len(), until_ns)?;
         if !drained {
-            for reader in &self.readers {
-                reader.cut();
-            }
+            self.readers.iter().for_each(|reader| reader.cut());
         }
         if let Some(queue) = &self.queue {
             queue.close();
         }
-        if drained || self.await_readers(Some(CUT_TIME))? {
-            self.threads.readers.drain(..).for_each(join);
-            // After a cut a handler may still be inside a call that nobody waits for any more.
-            let handlers = self.threads.handlers.drain(..);
-            handlers.filter(|handler| drained || handler.is_finished()).for_each(join);
+        // A handler may be inside a call that nobody waits for any more: it is left behind.
+        let cut_ns = from_now(CUT_TIME);
+        let until_ns = if drained { until_ns.map(|ns| ns.max(cut_ns)) } else { Some(cut_ns) };
+        if self.await_ended(self.threads.workers.len(), until_ns)? {
+            self.threads.workers.drain(..).for_each(join);
         }
         Ok(self.snapshots.take())
     }
@@ -354,14 +354,13 @@ impl Server {
         }
     }
 
-    /// Waits for the readers that still run; returns whether all have ended in time.
-    fn await_readers(&mut self, timeout: Option<Duration>) -> Result<bool, ServerError> {
-        let until_ns = timeout.map(|timeout| clock::now_ns().saturating_add(clock::ns(timeout)));
-        while self.readers_ended < self.readers.len() {
+    /// Waits until so many threads have ended; returns whether that was in time.
+    fn await_ended(&mut self, threads: usize, until_ns: Option<u64>) -> Result<bool, ServerError> {
+        while self.ended < threads {
             let left = until_ns
                 .map(|until_ns| Duration::from_nanos(clock::elapsed_ns(clock::now_ns(), until_ns)));
             match self.next_report(left)? {
-                Some(Report::ReaderEnded) => self.readers_ended += 1,
+                Some(Report::Ended) => self.ended += 1,
                 Some(_) => {}
                 None => return Ok(false),
             }
@@ -370,10 +369,14 @@ impl Server {
     }
 }
 
+fn from_now(time: Duration) -> u64 {
+    clock::now_ns().saturating_add(clock::ns(time))
+}
+
 /// Seeds of the handlers' costs begin here, apart from the readers'.
 const HANDLER_SEEDS: u64 = 1 << 32;
 
-/// How long readers may take to close what is left after a cut.
+/// How long threads may take to end after a cut.
 const CUT_TIME: Duration = Duration::from_millis(500);
 
 /// Starts a thread whose end by panic or error is reported.
