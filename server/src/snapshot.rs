@@ -30,8 +30,11 @@ pub struct Snapshot {
     pub context_switches: ContextSwitches,
     /// Calls read, stats calls apart.
     pub calls: u64,
-    /// Stats calls read. With `calls`, they come to the replies and what is still in the server.
+    /// Stats calls read.
     pub stats_calls: u64,
+    /// Calls of both kinds that are in the server now: read, and neither answered nor dropped. At
+    /// the end these are calls that handlers were still inside of when the drain was cut.
+    pub calls_in_server: u64,
     /// Replies (error replies too) that sockets took, see [`OutMeters::replies`].
     pub replies: u64,
     /// Replies dropped because their connection had ended.
@@ -161,6 +164,11 @@ impl Snapshots {
         let meters = &self.meters;
         let out = |field: fn(&OutMeters) -> u64| meters.out().map(field).sum::<u64>();
         let switches = cpu_time::process_context_switches().unwrap_or_default();
+        // Ends before beginnings: what happens meanwhile is in the server, and not below zero.
+        let replies = out(|out| out.replies.get());
+        let replies_undeliverable = out(|out| out.undeliverable.get());
+        let calls = meters.calls();
+        let stats_calls = meters.readers.iter().map(|reader| reader.stats_calls.get()).sum();
         Snapshot {
             schema_version: SCHEMA_VERSION,
             emulated: self.costs.are_emulated(),
@@ -171,13 +179,14 @@ impl Snapshots {
                 voluntary: switches.voluntary,
                 involuntary: switches.involuntary,
             },
-            replies: out(|out| out.replies.get()),
-            replies_undeliverable: out(|out| out.undeliverable.get()),
+            replies,
+            replies_undeliverable,
             handler_panics: out(|out| out.panics.get()),
             bytes_out: out(|out| out.bytes.get()),
             writes: out(|out| out.writes.get()),
-            calls: meters.calls(),
-            stats_calls: meters.readers.iter().map(|reader| reader.stats_calls.get()).sum(),
+            calls,
+            stats_calls,
+            calls_in_server: (calls + stats_calls).saturating_sub(replies + replies_undeliverable),
             bytes_in: meters.readers.iter().map(|reader| reader.bytes_in.get()).sum(),
             reads: meters.readers.iter().map(|reader| reader.reads.get()).sum(),
             connections_open: self.admission.open(),

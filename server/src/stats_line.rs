@@ -61,12 +61,14 @@ pub fn summary(last: &Snapshot) -> String {
     out += "\ncounters:";
     let _ = write!(
         out,
-        " calls={} stats_calls={} replies={} replies_undeliverable={} handler_panics={} \
+        " calls={} stats_calls={} replies={} replies_undeliverable={} calls_in_server={} \
+         handler_panics={} \
          bytes_in={} bytes_out={} reads={} writes={}",
         last.calls,
         last.stats_calls,
         last.replies,
         last.replies_undeliverable,
+        last.calls_in_server,
         last.handler_panics,
         last.bytes_in,
         last.bytes_out,

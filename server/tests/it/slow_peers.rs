@@ -169,15 +169,6 @@ fn s04_s07_a_peer_that_never_reads_is_bounded_and_ended_and_nobody_waits_for_it(
     let ended = server.stop();
     ended.check(&[("write_stalls", 1), ("drain_cut", 0)]);
     assert!(ended.counter("replies_undeliverable") > 0);
-    adds_up(&ended);
-}
-
-/// Stats calls are not in `calls`, but their replies are in `replies`.
-#[track_caller]
-fn adds_up(ended: &crate::kit::Ended) {
-    let answered = ended.counter("replies") + ended.counter("replies_undeliverable");
-    let asked = ended.counter("calls") + ended.counter("stats_calls");
-    assert_eq!(asked, answered, "calls and what became of them: {:?}", ended.counters);
 }
 
 #[test]
@@ -316,7 +307,6 @@ fn a45_resets_under_pending_replies_close_everything_and_then_it_is_quiet() {
     assert!(used < ms(100), "{used:?} of CPU in half a second of rest");
     let ended = server.stop();
     ended.check(&[("write_stalls", 0)]);
-    adds_up(&ended);
 }
 
 #[test]

@@ -166,6 +166,9 @@ impl Server {
         assert!(!ended.counters.is_empty(), "no counters in {ended:?}");
         let panicked = ended.lines.iter().find(|line| line.contains("panicked"));
         assert_eq!(panicked, None, "{ended:?}");
+        let answered = ended.counter("replies") + ended.counter("replies_undeliverable");
+        let asked = ended.counter("calls") + ended.counter("stats_calls");
+        assert_eq!(asked, answered, "calls and what became of them: {ended:?}");
         ended
     }
 
