@@ -54,6 +54,8 @@ pub struct CostError {
     wrong: String,
 }
 
+const ALLOWED: &str = "spin:TIME or paced:TIME, then nothing, :det, :exp or :lognormal:CV, \
+    with TIME up to 10s and CV above 0 and up to 10";
 const MEAN_MAX: Duration = Duration::from_secs(10);
 const CV_MAX: f64 = 10.0;
 

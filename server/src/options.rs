@@ -48,13 +48,21 @@ pub struct Options {
     )]
     pub listen: String,
     /// Reader threads, 1 to 1024 (Hadoop's ipc.server.read.threadpool.size).
-    #[arg(long, env = "ECHO_SERVER_READERS", default_value = "1", value_parser = count_in(1..=1024), allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_READERS", default_value = "1")]
+    #[arg(value_parser = count_in(1..=1024), allow_hyphen_values = true)]
     pub readers: u64,
     /// Handler threads, 0 to 4096; 0 serves calls on the readers [default: CPUs available].
-    #[arg(long, env = "ECHO_SERVER_HANDLERS", value_parser = count_in(0..=4096), allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_HANDLERS", value_parser = count_in(0..=4096))]
+    #[arg(allow_hyphen_values = true)]
     pub handlers: Option<u64>,
     /// Which threads are pinned to a CPU each, inside the allowed CPUs; `--pin` alone means all.
-    #[arg(long, env = "ECHO_SERVER_PIN", default_value = "handlers", default_missing_value = "all", num_args = 0..=1)]
+    #[arg(
+        long,
+        env = "ECHO_SERVER_PIN",
+        default_value = "handlers",
+        default_missing_value = "all"
+    )]
+    #[arg(num_args = 0..=1)]
     pub pin: Pin,
     /// CPUs to pin to, in order, such as 0-3,6 [default: every allowed CPU].
     #[arg(long, env = "ECHO_SERVER_CPUS", value_name = "LIST", allow_hyphen_values = true)]
@@ -71,54 +79,69 @@ pub struct Options {
     )]
     pub assign: Assign,
     /// Most calls taken from one connection per pass; 1 is Hadoop's way.
-    #[arg(long, env = "ECHO_SERVER_READER_BATCH", default_value = "1024", value_parser = count_in(1..=1_000_000), allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_READER_BATCH", default_value = "1024")]
+    #[arg(value_parser = count_in(1..=1_000_000), allow_hyphen_values = true)]
     pub reader_batch: u64,
     /// Calls that may wait for a handler [default: 100 per handler].
-    #[arg(long, env = "ECHO_SERVER_QUEUE_CAPACITY", value_parser = count_in(1..=100_000_000), allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_QUEUE_CAPACITY", value_parser = count_in(1..=100_000_000))]
+    #[arg(allow_hyphen_values = true)]
     pub queue_capacity: Option<u64>,
     /// When the queue is full: `wait` stops the reader, `reject` answers "server too busy".
     #[arg(long, env = "ECHO_SERVER_WHEN_FULL", default_value = "wait", allow_hyphen_values = true)]
     pub when_full: WhenFull,
     /// Calls of one connection in the server at once; 1 is Kafka's muting.
-    #[arg(long, alias = "max-in-flight", env = "ECHO_SERVER_CALLS_PER_CONNECTION", default_value = "1024", value_parser = count_in(1..=1_000_000), allow_hyphen_values = true)]
+    #[arg(long, alias = "max-in-flight", env = "ECHO_SERVER_CALLS_PER_CONNECTION")]
+    #[arg(default_value = "1024", value_parser = count_in(1..=1_000_000))]
+    #[arg(allow_hyphen_values = true)]
     pub calls_per_connection: u64,
     /// Connections open at once; more are closed [default: 10000, or what descriptors allow].
-    #[arg(long, env = "ECHO_SERVER_MAX_CONNECTIONS", value_parser = count_in(1..=10_000_000), allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_MAX_CONNECTIONS", value_parser = count_in(1..=10_000_000))]
+    #[arg(allow_hyphen_values = true)]
     pub max_connections: Option<u64>,
     /// Connections open at once from one address [default: no bound].
-    #[arg(long, env = "ECHO_SERVER_MAX_CONNECTIONS_PER_PEER", value_parser = count_in(1..=10_000_000), allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_MAX_CONNECTIONS_PER_PEER")]
+    #[arg(value_parser = count_in(1..=10_000_000), allow_hyphen_values = true)]
     pub max_connections_per_peer: Option<u64>,
     /// End at start if descriptors do not suffice for --max-connections, instead of lowering it.
     #[arg(long, env = "ECHO_SERVER_STRICT_LIMITS")]
     pub strict_limits: bool,
     /// Largest frame: bytes that follow the length word, 12 of them header, up to 1GiB
     /// [default: 16MiB and 64 bytes].
-    #[arg(long, env = "ECHO_SERVER_MAX_FRAME_SIZE", value_parser = size_in(12..=1 << 30), allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_MAX_FRAME_SIZE", value_parser = size_in(12..=1 << 30))]
+    #[arg(allow_hyphen_values = true)]
     pub max_frame_size: Option<u64>,
     /// Bytes of one connection in the server, calls in flight and replies it does not take;
     /// reading pauses there.
-    #[arg(long, env = "ECHO_SERVER_MAX_OWED_BYTES", default_value = "4MiB", value_parser = size_in(1..=1 << 40), allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_MAX_OWED_BYTES", default_value = "4MiB")]
+    #[arg(value_parser = size_in(1..=1 << 40), allow_hyphen_values = true)]
     pub max_owed_bytes: u64,
     /// Accepted connections that may wait for one reader; then accepting waits.
-    #[arg(long, env = "ECHO_SERVER_READER_INBOX", default_value = "100", value_parser = count_in(1..=1_000_000), allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_READER_INBOX", default_value = "100")]
+    #[arg(value_parser = count_in(1..=1_000_000), allow_hyphen_values = true)]
     pub reader_inbox: u64,
     /// Connections that the kernel may hold before they are accepted.
-    #[arg(long, env = "ECHO_SERVER_BACKLOG", default_value = "1024", value_parser = count_in(1..=65_535), allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_BACKLOG", default_value = "1024")]
+    #[arg(value_parser = count_in(1..=65_535), allow_hyphen_values = true)]
     pub backlog: u64,
     /// From accept to the first whole frame, or off.
-    #[arg(long, env = "ECHO_SERVER_HANDSHAKE_TIMEOUT", default_value = "10s", value_parser = quantity::optional_duration, allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_HANDSHAKE_TIMEOUT", default_value = "10s")]
+    #[arg(value_parser = quantity::optional_duration, allow_hyphen_values = true)]
     pub handshake_timeout: std::option::Option<Duration>,
     /// For a frame to become whole, or off.
-    #[arg(long, env = "ECHO_SERVER_FRAME_TIMEOUT", default_value = "60s", value_parser = quantity::optional_duration, allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_FRAME_TIMEOUT", default_value = "60s")]
+    #[arg(value_parser = quantity::optional_duration, allow_hyphen_values = true)]
     pub frame_timeout: std::option::Option<Duration>,
     /// Without a call, with nothing in flight and nothing owed, or off.
-    #[arg(long, env = "ECHO_SERVER_IDLE_TIMEOUT", default_value = "off", value_parser = quantity::optional_duration, allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_IDLE_TIMEOUT", default_value = "off")]
+    #[arg(value_parser = quantity::optional_duration, allow_hyphen_values = true)]
     pub idle_timeout: std::option::Option<Duration>,
     /// While the peer takes none of the bytes owed to it, or off.
-    #[arg(long, env = "ECHO_SERVER_WRITE_STALL_TIMEOUT", default_value = "60s", value_parser = quantity::optional_duration, allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_WRITE_STALL_TIMEOUT", default_value = "60s")]
+    #[arg(value_parser = quantity::optional_duration, allow_hyphen_values = true)]
     pub write_stall_timeout: std::option::Option<Duration>,
     /// From the signal to the end, whatever is still owed, or off.
-    #[arg(long, env = "ECHO_SERVER_DRAIN_TIMEOUT", default_value = "10s", value_parser = quantity::optional_duration, allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_DRAIN_TIMEOUT", default_value = "10s")]
+    #[arg(value_parser = quantity::optional_duration, allow_hyphen_values = true)]
     pub drain_timeout: std::option::Option<Duration>,
     /// Only these networks may connect, such as 10.0.0.0/8; repeatable [default: all].
     #[arg(
@@ -130,13 +153,17 @@ pub struct Options {
     )]
     pub allow: Vec<ipnet::IpNet>,
     /// Kernel send buffer of each connection (SO_SNDBUF) [default: the kernel's].
-    #[arg(long, env = "ECHO_SERVER_SEND_BUFFER", value_parser = size_in(1..=1 << 30), allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_SEND_BUFFER", value_parser = size_in(1..=1 << 30))]
+    #[arg(allow_hyphen_values = true)]
     pub send_buffer: Option<u64>,
     /// Kernel receive buffer of each connection (SO_RCVBUF) [default: the kernel's].
-    #[arg(long, env = "ECHO_SERVER_RECEIVE_BUFFER", value_parser = size_in(1..=1 << 30), allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_RECEIVE_BUFFER", value_parser = size_in(1..=1 << 30))]
+    #[arg(allow_hyphen_values = true)]
     pub receive_buffer: Option<u64>,
     /// Print a line of counters on stderr every so often, such as 1s [default: off].
-    #[arg(long, env = "ECHO_SERVER_STATS", value_name = "EVERY", value_parser = duration_in(STATS_EVERY_MIN..=STATS_EVERY_MAX), allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_STATS", value_name = "EVERY")]
+    #[arg(value_parser = duration_in(STATS_EVERY_MIN..=STATS_EVERY_MAX))]
+    #[arg(allow_hyphen_values = true)]
     pub stats: Option<Duration>,
     /// Do not answer the client's stats calls.
     #[arg(long, env = "ECHO_SERVER_NO_REMOTE_STATS")]
@@ -148,7 +175,7 @@ pub struct Options {
     /// What a handler pays for each call, in the same form [default: nothing].
     #[arg(long, env = "ECHO_SERVER_HANDLER_COST", value_name = "COST")]
     pub handler_cost: Option<Cost>,
-    /// Print every limit with its value and its counter, and end.
+    /// Print every limit with its value and counter, and end.
     #[arg(long)]
     pub show_limits: bool,
 }
@@ -170,7 +197,7 @@ impl Options {
         let address = self.address()?;
         if !address::is_loopback(&address) && self.allow.is_empty() {
             notes.push(format!(
-                "warning: {address} can be reached from other machines, and there is no --allow list"
+                "warning: {address} can be reached from other machines and there is no --allow list"
             ));
         }
         let usable = pinning::usable_cpus(allowed_cpus);

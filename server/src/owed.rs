@@ -119,8 +119,8 @@ impl Owed {
         self.segments.push_back(Segment { bytes: Piece::Large(replies), replies: count });
     }
 
-    /// Copies what is small and kept by reference: what waits for a peer that takes nothing must not
-    /// hold on to blocks that it shares with others' calls.
+    /// Copies what is small and kept by reference: what waits for a peer that takes nothing must
+    /// not hold on to blocks that it shares with others' calls.
     pub(crate) fn compact(&mut self) {
         for segment in &mut self.segments {
             if let Piece::Large(bytes) = &segment.bytes

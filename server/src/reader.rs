@@ -5,7 +5,7 @@
 
 use crate::call_queue::CallQueue;
 use crate::complaints::Complaints;
-use crate::connection::{Connection, Expired, Turn};
+use crate::connection::{Connection, Turn};
 use crate::deadlines::Deadlines;
 use crate::handler::Executor;
 use crate::intake::Intake;
@@ -33,9 +33,8 @@ const SLOT_BITS: u32 = 32;
 /// A pass is handed over in parts of about this many bytes, a part of a core's second-level cache.
 const PASS_BYTES: usize = 256 << 10;
 const EVENTS_PER_POLL: usize = 1024;
-/// A reader that was kept from reading this long holds it against no peer: what the peer has sent
-/// meanwhile lies in the kernel, or could not even be sent.
-const EXCUSED_FROM_NS: u64 = 20_000_000;
+
+mod expiry;
 
 struct Entry {
     connection: Connection,
@@ -257,8 +256,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether the calls read so far go on before the pass is complete: while their bytes are in the
-    /// cache, or because each is paid for by itself.
+    /// Whether the calls read so far go on before the pass is complete: while their bytes are in
+    /// the cache, or because each is paid for by itself.
     fn hands_over_early(&self) -> bool {
         self.intake.pass_bytes >= PASS_BYTES || self.cost.is_some()
     }
@@ -352,17 +351,6 @@ impl Reader {
         }
     }
 
-    /// What this pass spent on other things than reading moves the limits of all connections, also
-    /// of those that it read: they were read as of its beginning.
-    fn excuse(&mut self) {
-        let kept_ns = std::mem::take(&mut self.state.kept_ns);
-        if kept_ns >= EXCUSED_FROM_NS {
-            for (_, entry) in &mut self.state.connections {
-                entry.connection.excuse(kept_ns);
-            }
-        }
-    }
-
     /// The calls of the pass go on now; those whose stages are asked for note it. Returns whether
     /// there are any.
     fn stamp(&mut self) -> bool {
@@ -378,49 +366,6 @@ impl Reader {
             }
         }
         stamped
-    }
-
-    fn check_deadlines(&mut self) {
-        let now_ns = self.intake.now_ns;
-        if !self.state.deadlines.start_scan(now_ns) {
-            return;
-        }
-        let mut due = Vec::new();
-        for (slot, entry) in &mut self.state.connections {
-            let (at_ns, expired) = entry.connection.deadline(&self.intake.limits, now_ns);
-            if at_ns <= now_ns {
-                due.push((slot, expired));
-            } else {
-                self.state.deadlines.note(at_ns, 0);
-            }
-        }
-        self.state.deadlines.end_scan(now_ns);
-        for (slot, expired) in due {
-            self.expire(slot, expired);
-        }
-    }
-
-    fn expire(&mut self, slot: usize, expired: Expired) {
-        let peer = self.state.connections[slot].peer;
-        let limits = self.intake.limited();
-        let why = match expired {
-            Expired::Frame => return self.refuse(slot, &Refusal::frame_timeout()),
-            Expired::Linger => return self.close(slot),
-            Expired::Handshake => {
-                limits.handshake_timeouts.add(1);
-                "no whole frame came within --handshake-timeout"
-            }
-            Expired::Idle => {
-                limits.idle_closed.add(1);
-                "it was silent for --idle-timeout"
-            }
-            Expired::WriteStall => {
-                limits.write_stalls.add(1);
-                "it took none of the bytes owed to it for --write-stall-timeout"
-            }
-        };
-        self.complaints.write(why, format_args!("connection from {peer} ended: {why}"));
-        self.close(slot);
     }
 
     /// No more is read; every connection ends as soon as its calls are answered.

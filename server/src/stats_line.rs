@@ -49,8 +49,8 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
 pub fn summary(last: &Snapshot) -> String {
     let seconds = last.uptime_ns as f64 / 1e9;
     let mut out = format!(
-        "{}served {} calls in {seconds:.1} s: {} replies sent, {} undeliverable, {} handler panics, \
-         {:.2} us CPU per call",
+        "{}served {} calls in {seconds:.1} s: {} replies sent, {} undeliverable, \
+         {} handler panics, {:.2} us CPU per call",
         if last.emulated { "emulated: " } else { "" },
         grouped(last.calls),
         grouped(last.replies),
