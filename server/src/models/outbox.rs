@@ -9,7 +9,7 @@ use crate::mutant::Mutant;
 use crate::outbox::{FlowLimits, Outbox};
 use crate::responder::Responder;
 use crate::sync::Arc;
-use bytes::Bytes;
+use bytes::BytesMut;
 use loom::thread::{self, JoinHandle};
 
 const ID: ConnectionId = ConnectionId(1);
@@ -43,8 +43,8 @@ impl Ended {
 
 /// One call of the connection behind `outbox`, charged one byte.
 pub(super) fn call(outbox: &Arc<Outbox>) -> Calls {
-    let (outbox, frames) = (Arc::clone(outbox), Bytes::new());
-    Calls { outbox, frames, count: 1, weight: 1, read_ns: 0, stamps: None }
+    let (outbox, frames) = (Arc::clone(outbox), BytesMut::new());
+    Calls { outbox, frames, plain: true, count: 1, weight: 1, read_ns: 0, stamps: None }
 }
 
 /// Replies to each of `calls` with a frame of `name`s, as a handler does to one batch after another.
