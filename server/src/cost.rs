@@ -47,9 +47,7 @@ pub struct Cost {
 
 /// Why a cost was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "{wrong}; allowed is spin:TIME or paced:TIME, then nothing, :det, :exp or :lognormal:CV, with TIME up to 10s and CV above 0 and up to 10"
-)]
+#[error("{wrong}; allowed is {ALLOWED}")]
 pub struct CostError {
     wrong: String,
 }

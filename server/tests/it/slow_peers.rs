@@ -260,7 +260,8 @@ fn s10_a49_resets_and_closes_in_mid_frame_leave_nothing_behind() {
     }
     until("descriptors are back", || proc.files() <= files);
     assert_eq!(proc.threads(), threads);
-    assert_eq!(sockets_in_state(&server, "CLOSE_WAIT"), 0);
+    // The last ones may still wait to be accepted when the descriptors are back.
+    until("no socket waits to be closed", || sockets_in_state(&server, "CLOSE_WAIT") == 0);
     canary.stop_well();
     server.await_rest();
     server.stop().check(&[("frame_timeouts", 0), ("frames_malformed", 0)]);
