@@ -16,8 +16,11 @@ use std::time::Duration;
 
 /// The port of Ozone's OM.
 pub const PORT: u16 = 9862;
-/// Descriptors kept back from connections: polls, wakers, the listening socket, files.
+/// Descriptors kept back from connections, at least: the listening socket and its poll, signals,
+/// files that are read for the counters.
 const RESERVED_FILES: u64 = 64;
+/// Of these, what is needed beside the readers' three each: poll, waker and timer.
+const FILES_BESIDE_READERS: u64 = 16;
 
 /// Stats lines come at least this often and at most that often.
 const STATS_EVERY_MIN: Duration = Duration::from_millis(100);
@@ -282,14 +285,15 @@ impl Options {
     /// Raises the soft limit of open files, and fits `--max-connections` under it.
     fn max_connections(&self, notes: &mut Vec<String>) -> Result<usize, String> {
         let files = open_files::raise().unwrap_or_else(|_| open_files::limits());
-        let most = files.soft.saturating_sub(RESERVED_FILES).max(1);
+        let reserved = RESERVED_FILES.max(FILES_BESIDE_READERS + 3 * self.readers);
+        let most = files.soft.saturating_sub(reserved).max(1);
         let asked = self.max_connections.unwrap_or(MAX_CONNECTIONS.min(most));
         if asked <= most {
             return Ok(asked as usize);
         }
         let what = format!(
             "--max-connections {asked} needs {} open files, the limit is {}",
-            asked + RESERVED_FILES,
+            asked + reserved,
             files.soft
         );
         if self.strict_limits {
