@@ -1,6 +1,6 @@
-//! The run as a series of intervals. Each worker gives what it recorded in an interval to main at the
-//! interval's end; the totals of the run are the sum of these parts, so that rows and totals cannot
-//! differ.
+//! The run as a series of intervals. Each worker gives main what it recorded in an interval at the
+//! interval's end; the totals of the run are the sums of these parts, so that rows and totals
+//! cannot differ.
 
 use crate::histogram_log::HistogramLog;
 use crate::latency::{Extract, Latency};

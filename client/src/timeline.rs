@@ -1,5 +1,5 @@
-//! The run over time, by samples of the workers' counters: the rates of the last minutes, and of the
-//! first and the last third.
+//! The run over time, by samples of the workers' counters: the rates of the last minutes, and those
+//! of the first and the last third.
 
 use std::collections::VecDeque;
 
@@ -105,8 +105,8 @@ impl Timeline {
         Some((ok - ok_before) as f64 / seconds)
     }
 
-    /// The rates of the first and the last third of the time from `from_ns` to `to_ns`; none if that
-    /// is too short to tell.
+    /// The rates of the first and the last third of the time from `from_ns` to `to_ns`; none if
+    /// that is too short to tell.
     pub(crate) fn thirds(&self, from_ns: u64, to_ns: u64) -> Option<Thirds> {
         let third_ns = to_ns.checked_sub(from_ns)? / 3;
         if third_ns < 5 * FINE_NS {

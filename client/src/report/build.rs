@@ -33,41 +33,24 @@ const NOTES_MAX: usize = 8;
 /// Makes the report.
 pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     let outcomes = run.ledger.outcomes.clone();
-    let mut stage_times = run.ledger.stage_times.take();
     let window = window(plan, &run);
     let calls_per_s = ratio(window.ok_replies as f64, window.seconds);
-    let latency = run.ledger.latency.summary();
-    let server = match (&run.before.server, &run.after.server) {
-        (Some(before), Some(after)) => ServerFigures::between(before, after),
-        _ => None,
-    };
-    let cpu = CpuPerCall {
-        client: client_cpu_us_per_call(&run),
-        server: server.as_ref().and_then(|server| server.cpu_us_per_call),
-    };
-    let workers: Vec<WorkerFigures> = run.workers.iter().map(worker_figures).collect();
-    let host = host_figures(plan, &run, cpu);
+    let Durations { latency, failed, open_latencies, sent_mean_us, stages_us } =
+        durations(&mut run);
+    let Parties { server, cpu, workers, host } = parties(plan, &run);
     let evidence = Evidence {
         window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
         calls_per_s,
         ..evidence(plan, &workers, server.as_ref(), &host)
     };
     let area: u128 = run.workers.iter().map(|w| w.result.flow.area_call_ns()).sum();
-    let failure_latency = run.ledger.failure_latency.summary();
-    let mean = |summary: Summary| (summary.count, summary.mean);
-    let open_latencies = run.ledger.open_times.as_mut().map(|times| OpenLatencies::of(times));
-    // Calls are in flight, and in the server's hands, from their sending on.
-    let mean_us = match &open_latencies {
-        Some(open) => open.service.mean,
-        None => latency.map(|latency| latency.mean),
-    };
-    let ok = mean_us.map(|mean_us| (outcomes.ok, mean_us));
-    let little = little(area, &window, calls_per_s, ok, failure_latency.map(mean));
+    let ok_mean = sent_mean_us.map(|mean_us| (outcomes.ok, mean_us));
+    let failed_mean = failed.map(|failed| (failed.count, failed.mean));
+    let little = little(area, &window, calls_per_s, ok_mean, failed_mean);
     let open_loop = plan.pace.as_ref().map(|pace| {
         let schedules = run.workers.iter().filter_map(|worker| worker.result.schedule);
         OpenLoopFigures::of(pace, schedules, outcomes.started, calls_per_s)
     });
-    let stages_us = stage_times.as_mut().map(|times| StageFigures::of(times, mean_us));
     let counts = outcome_counts(&outcomes);
     let checks = checks::of_run(plan, &run, |by| Findings {
         by,
@@ -110,7 +93,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         service_us: open_latencies.map(|open| open.service),
         delay_us: open_latencies.map(|open| open.delay),
         open_loop,
-        failure_latency_us: failure_latency.into(),
+        failure_latency_us: failed.into(),
         connect_us: run.connect_latency.summary().into(),
         cpu_us_per_call: cpu,
         stages_us,
@@ -125,6 +108,54 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         intervals: run.intervals,
         histogram: run.ledger.latency.buckets(),
     }
+}
+
+/// How long calls took, by all that was measured about it.
+struct Durations {
+    latency: Option<Summary>,
+    failed: Option<Summary>,
+    open_latencies: Option<OpenLatencies>,
+    /// From the sending of a call on: so long it is in flight, and in the server's hands.
+    sent_mean_us: Option<f64>,
+    stages_us: Option<StageFigures>,
+}
+
+fn durations(run: &mut RunResult) -> Durations {
+    let latency = run.ledger.latency.summary();
+    let open_latencies = run.ledger.open_times.as_mut().map(|times| OpenLatencies::of(times));
+    let sent_mean_us = match &open_latencies {
+        Some(open) => open.service.mean,
+        None => latency.map(|latency| latency.mean),
+    };
+    let stage_times = run.ledger.stage_times.as_mut();
+    Durations {
+        latency,
+        failed: run.ledger.failure_latency.summary(),
+        open_latencies,
+        sent_mean_us,
+        stages_us: stage_times.map(|times| StageFigures::of(times, sent_mean_us)),
+    }
+}
+
+/// Everybody who took part.
+struct Parties {
+    server: Option<ServerFigures>,
+    cpu: CpuPerCall,
+    workers: Vec<WorkerFigures>,
+    host: HostFigures,
+}
+
+fn parties(plan: &Plan, run: &RunResult) -> Parties {
+    let server = match (&run.before.server, &run.after.server) {
+        (Some(before), Some(after)) => ServerFigures::between(before, after),
+        _ => None,
+    };
+    let cpu = CpuPerCall {
+        client: client_cpu_us_per_call(run),
+        server: server.as_ref().and_then(|server| server.cpu_us_per_call),
+    };
+    let workers = run.workers.iter().map(worker_figures).collect();
+    Parties { server, cpu, workers, host: host_figures(plan, run, cpu) }
 }
 
 fn outcome_counts(outcomes: &Outcomes) -> OutcomeCounts {

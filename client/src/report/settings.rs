@@ -95,7 +95,8 @@ pub(crate) fn option_values(plan: &Plan) -> OptionValues {
         server: options.server.clone(),
         clients: options.clients,
         threads: options.threads,
-        in_flight: options.in_flight,
+        // Its default depends on the loop.
+        in_flight: options.threads.is_none().then_some((plan.callers / plan.connections) as u64),
         // freon's default is in force if nothing else ends the run.
         calls: plan.calls,
         rate: options.rate,

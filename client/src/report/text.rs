@@ -10,12 +10,12 @@ use crate::options::Verify;
 use echo_common::quantity::{format_size, grouped};
 use std::fmt::Write;
 
-const CLOSED_LOOP: &str = "closed: a caller calls again as soon as its call has ended (think time 0); latency is from \
-     the sending of a call to the reading of its reply; min, max and mean are exact, percentiles \
-     to 0.1 %";
-const OPEN_LOOP: &str = "open: calls are sent by a schedule, whether earlier ones were answered or not; latency is the \
-     response time, from when a call was due to the reading of its reply; min, max and mean are \
-     exact, percentiles to 0.1 %";
+const CLOSED_LOOP: &str = "closed: a caller calls again as soon as its call has ended (think \
+    time 0); latency is from the sending of a call to the reading of its reply; min, max and mean \
+    are exact, percentiles to 0.1 %";
+const OPEN_LOOP: &str = "open: calls are sent by a schedule, whether earlier ones were answered or \
+    not; latency is the response time, from when a call was due to the reading of its reply; min, \
+    max and mean are exact, percentiles to 0.1 %";
 /// Rows of a table of threads; the busiest are shown.
 const ROWS_MAX: usize = 32;
 

@@ -31,8 +31,8 @@ pub(crate) struct Evidence {
     pub(crate) client_cpu_share: Option<f64>,
     /// The client may use fewer CPUs than the host has.
     pub(crate) client_confined: bool,
-    /// What the workers and the server's threads that are pinned beside them used of the CPUs that a
-    /// confined client may use.
+    /// What the workers, and handlers that are pinned beside them, used of the CPUs that the client
+    /// may use.
     pub(crate) client_cpus_share: Option<f64>,
     /// The busiest reader.
     pub(crate) reader_busy_share: Option<f64>,
@@ -134,8 +134,8 @@ fn confined_client(e: &Evidence) -> Option<(Bound, String)> {
     let beside = at_least(e.client_cpus_share, SATURATED).filter(|_| e.client_confined);
     if let Some(share) = beside.filter(|_| e.client_busy_share < Some(SATURATED)) {
         let text = format!(
-            "the client may use fewer CPUs than the host has, and they were used {}, by its workers \
-             and by handlers that are pinned to the same CPUs",
+            "the client may use fewer CPUs than the host has, and they were used {}, by its \
+             workers and by handlers that are pinned to the same CPUs",
             percent(share.min(1.0))
         );
         return Some((Bound::Client, text));

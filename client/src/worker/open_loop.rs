@@ -80,10 +80,13 @@ impl OpenLoop {
         self.full_ns.is_none() && self.schedule.next_ns() <= now_ns
     }
 
-    /// Sets the timer to the next call or the end of the window, whichever comes first.
+    /// Sets the timer to what comes first: the next call, unless that waits for room, the next look
+    /// at the backlog, or the end of the window.
     fn arm(&mut self, view: &View) -> io::Result<()> {
-        let at_ns = self.schedule.next_ns().min(view.end_ns);
-        if self.full_ns.is_some() || at_ns == self.armed_ns {
+        let call_ns = if self.full_ns.is_none() { self.schedule.next_ns() } else { u64::MAX };
+        let mark_ns = self.next_mark_ns(view).map_or(u64::MAX, |(mark_ns, _)| mark_ns);
+        let at_ns = call_ns.min(mark_ns).min(view.end_ns);
+        if at_ns == self.armed_ns || at_ns == u64::MAX {
             return Ok(());
         }
         self.armed_ns = at_ns;

@@ -1,0 +1,91 @@
+//! What no event announces: time limits, intervals, the end of the run.
+
+use super::Worker;
+use crate::control::Phase;
+use crate::crew::RunEvent;
+use std::time::Duration;
+
+impl Worker<'_> {
+    /// Ends calls whose time is over. A coarse look now and then: no call has a clock of its own.
+    pub(super) fn scan(&mut self) {
+        let now = self.now_ns;
+        if now < self.next_scan_ns {
+            return;
+        }
+        self.next_scan_ns = now.saturating_add(self.scan_period_ns());
+        let Some(started_until) = now.checked_sub(self.job.timeout_ns) else {
+            return;
+        };
+        for index in 0..self.connections.len() {
+            let Some(connection) = &mut self.connections[index] else {
+                continue;
+            };
+            let open_before = connection.open();
+            connection.expire(started_until, now, &mut self.desk.ledger);
+            let ended = (open_before - connection.open()) as u64;
+            if ended > 0 {
+                self.flow.ended(ended, 0, now, &self.view);
+                self.resume(index, ended, now);
+            }
+        }
+        self.rotate();
+    }
+
+    fn scan_period_ns(&self) -> u64 {
+        (self.job.timeout_ns / 8).clamp(1_000_000, 1_000_000_000)
+    }
+
+    /// Until the next thing that no event announces.
+    pub(super) fn poll_timeout(&self) -> Duration {
+        let behind = self.open_loop.as_ref().is_some_and(|open| open.is_behind(self.now_ns));
+        if !self.unfinished.is_empty() || behind && self.may_start() {
+            return Duration::ZERO;
+        }
+        let mut until = self.next_scan_ns.min(self.interval_end_ns);
+        if self.view.phase != Phase::WarmUp {
+            until = until.min(self.view.leave_ns);
+        }
+        // Rounded up to what the poll can wait for, so as not to turn in vain.
+        let ns = until.saturating_sub(self.now_ns);
+        Duration::from_millis(ns.div_ceil(1_000_000))
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        if self.open_connections == 0 {
+            return true;
+        }
+        !self.may_start() && (self.flow.in_flight() == 0 || self.now_ns >= self.view.leave_ns)
+    }
+
+    pub(super) fn may_start(&self) -> bool {
+        match self.view.phase {
+            Phase::WarmUp => true,
+            Phase::Measured => !self.budget_used_up && !self.is_past_end(),
+            Phase::Draining => false,
+        }
+    }
+
+    pub(super) fn is_past_end(&self) -> bool {
+        self.now_ns >= self.view.end_ns
+    }
+
+    /// At the end of an interval, gives main what was recorded in it.
+    pub(super) fn end_interval(&mut self) {
+        let (start_ns, length_ns) = (self.view.start_ns, self.job.interval_ns);
+        if self.interval_end_ns == u64::MAX {
+            self.interval_end_ns = start_ns.saturating_add(length_ns);
+        }
+        if self.now_ns < self.interval_end_ns {
+            return;
+        }
+        self.give_part(false);
+        self.interval = (self.now_ns - start_ns) / length_ns;
+        self.interval_end_ns = start_ns + (self.interval + 1) * length_ns;
+    }
+
+    pub(super) fn give_part(&mut self, is_last: bool) {
+        let part = self.desk.ledger.take_part(self.interval, is_last);
+        // Main listens until all workers have ended.
+        let _ = self.events.send(RunEvent::Part(self.index, part));
+    }
+}
