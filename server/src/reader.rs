@@ -306,8 +306,10 @@ impl Reader {
 
     /// All calls of the pass leave in one operation.
     fn hand_over(&mut self) -> io::Result<()> {
-        let costs = self.cost.is_some();
-        let since_ns = if costs { clock::now_ns() } else { self.intake.now_ns };
+        // A wait for the queue is timed by itself.
+        let timed = self.cost.is_some() || self.queue.is_none();
+        let since_ns = if timed { clock::now_ns() } else { 0 };
+        let mut kept_ns = 0;
         self.cost.pay(&mut self.intake.calls)?;
         if self.intake.calls.is_empty() {
             return Ok(());
@@ -323,7 +325,7 @@ impl Reader {
                 if let Some(blocked_ns) = put.blocked_ns {
                     self.intake.limited().queue_full_waits.add(1);
                     self.meters().blocked_ns.add(blocked_ns);
-                    self.state.kept_ns += if costs { 0 } else { blocked_ns };
+                    kept_ns = blocked_ns;
                 }
                 for run in calls.drain(..) {
                     self.intake.limited().calls_rejected.add(u64::from(run.count));
@@ -333,9 +335,10 @@ impl Reader {
             }
         }
         self.intake.calls = calls;
-        if costs || self.queue.is_none() {
-            self.state.kept_ns += clock::elapsed_ns(since_ns, clock::now_ns());
+        if timed {
+            kept_ns = clock::elapsed_ns(since_ns, clock::now_ns());
         }
+        self.note_kept(kept_ns);
         Ok(())
     }
 

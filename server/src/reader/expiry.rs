@@ -9,11 +9,19 @@ use crate::refusal::Refusal;
 const EXCUSED_FROM_NS: u64 = 20_000_000;
 
 impl Reader {
-    /// What this pass spent on other things than reading moves the limits of all connections, also
-    /// of those that it read: they were read as of its beginning.
+    /// Something else than reading took so long. Under plain load this happens again and again for
+    /// moments, which count: otherwise time would stand still while the reader is busy.
+    pub(super) fn note_kept(&mut self, kept_ns: u64) {
+        if kept_ns >= EXCUSED_FROM_NS {
+            self.state.kept_ns += kept_ns;
+        }
+    }
+
+    /// What kept this pass from reading moves the limits of all connections, also of those that it
+    /// read: they were read as of its beginning.
     pub(super) fn excuse(&mut self) {
         let kept_ns = std::mem::take(&mut self.state.kept_ns);
-        if kept_ns >= EXCUSED_FROM_NS {
+        if kept_ns > 0 {
             for (_, entry) in &mut self.state.connections {
                 entry.connection.excuse(kept_ns);
             }

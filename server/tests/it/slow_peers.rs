@@ -5,6 +5,7 @@ use crate::kit::{
     Canary, Inside, Peer, Server, Tricky, call_frame, config, pass, payload, timed, until,
 };
 use echo_common::wire::native::{BODY_MIN, CONNECTION_ID, HEADER_LEN, PREAMBLE, Status};
+use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
@@ -35,6 +36,41 @@ fn s01_silent_connections_end_by_the_handshake_limit() {
     canary.stop_well();
     server.await_rest();
     server.stop().check(&[("handshake_timeouts", 200), ("frame_timeouts", 0)]);
+}
+
+/// A reader excuses its peers for the time in which it does other things than reading. Counted
+/// twice, that time put limits off for as long as the reader was busy.
+#[test]
+fn s01_silent_connections_end_also_while_their_reader_is_busy() {
+    for handlers in ["0", "1"] {
+        let changes = [
+            ("--readers", "1"),
+            ("--handlers", handlers),
+            ("--handshake-timeout", "1s"),
+            ("--max-in-flight", "1000"),
+        ];
+        let server = Server::start(&changes);
+        let busy: Vec<Peer> = (0..60).map(|_| Peer::open(server.address)).collect();
+        let frames = call_frame(1, &payload(1, 1000)).repeat(400);
+        let floods: Vec<_> = busy
+            .iter()
+            .map(|peer| {
+                let (mut sender, mut reader, frames) = (peer.share(), peer.share(), frames.clone());
+                // Both end when the connection is shut below.
+                thread::spawn(move || while sender.stream.write_all(&frames).is_ok() {});
+                thread::spawn(move || std::io::copy(&mut reader.stream, &mut std::io::sink()))
+            })
+            .collect();
+        let mut silent = Peer::silent(server.address);
+        let (_, took) = timed(|| silent.expect_end());
+        assert!(took < Duration::from_secs(10), "{took:?} for a limit of 1 s");
+        for peer in &busy {
+            peer.stream.shutdown(std::net::Shutdown::Both).expect("an open socket");
+        }
+        floods.into_iter().for_each(|flood| drop(flood.join()));
+        drop(busy);
+        server.stop().check(&[("handshake_timeouts", 1)]);
+    }
 }
 
 #[test]
