@@ -264,6 +264,11 @@ impl<R: Run> CallQueue<R> {
         (state.calls, state.calls_max_seen)
     }
 
+    /// Whether calls that find no room are given back.
+    pub fn rejects(&self) -> bool {
+        self.when_full == WhenFull::Reject
+    }
+
     /// The bound, in calls.
     pub fn capacity(&self) -> usize {
         self.capacity

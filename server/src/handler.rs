@@ -70,14 +70,17 @@ impl Executor {
         self.responder.flush(meters);
     }
 
-    /// Answers every call of a run "server too busy".
-    pub(crate) fn reject(&mut self, calls: Calls, meters: &OutMeters) {
+    /// Answers every call of a run with an error.
+    pub(crate) fn reject(&mut self, calls: Calls, why: Status, meters: &OutMeters) {
+        let text = match why {
+            Status::TooBusy => "server too busy",
+            _ => "the server stops",
+        };
         let mut replies = self.responder.scratch();
         let mut at = 0;
         while at < calls.frames.len() {
             let header = header_at(&calls.frames[at..]);
-            let busy = error_frame(header.id, Status::TooBusy, "server too busy");
-            replies.push_small(&busy, &[]);
+            replies.push_small(&error_frame(header.id, why, text), &[]);
             at += header.frame_len();
         }
         self.responder.append(calls, replies, meters);

@@ -327,9 +327,13 @@ impl Reader {
                     self.meters().blocked_ns.add(blocked_ns);
                     kept_ns = blocked_ns;
                 }
+                // A queue that waits gives calls back only when it is closed: the drain was cut.
+                let why = if queue.rejects() { Status::TooBusy } else { Status::Stopping };
                 for run in calls.drain(..) {
-                    self.intake.limited().calls_rejected.add(u64::from(run.count));
-                    self.executor.reject(run, &self.intake.reader().out);
+                    if why == Status::TooBusy {
+                        self.intake.limited().calls_rejected.add(u64::from(run.count));
+                    }
+                    self.executor.reject(run, why, &self.intake.reader().out);
                 }
                 self.state.yield_due = !put.woke;
             }

@@ -4,6 +4,7 @@ use crate::kit::{
     Canary, Inside, Peer, Server, Tricky, arguments, call_frame, command, config, pass, payload,
     timed, until,
 };
+use echo_common::wire::native::Status;
 use rustix::process::Signal;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -178,6 +179,9 @@ fn the_drain_limit_holds_while_the_listener_waits_for_a_reader() {
     let (last, took) = timed(|| server.stop());
     assert!(took < Duration::from_secs(5), "the drain took {took:?}");
     assert!(last.limits["drain_cut"] >= 1);
+    // The third call was still with the reader: it is told why, and the queue was not "full".
+    blocker.expect_error(3, Status::Stopping);
+    assert_eq!(last.limits["calls_rejected"], 0);
     tricky.open_gate();
 }
 

@@ -1,7 +1,10 @@
 //! Options: what is refused is refused before any socket opens, by name and with what is allowed;
 //! what is taken has its effect; threads run where they were put.
 
-use crate::kit::{Peer, Server, arguments, command, connect_from, pass, payload, run, timed};
+use crate::kit::{
+    Inside, Peer, Server, Tricky, arguments, command, config, connect_from, pass, payload, run,
+    timed,
+};
 use echo_common::pinning;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -231,6 +234,28 @@ fn p06_a62_pins_stay_inside_the_mask_of_the_process_and_sharing_is_said() {
     let said = String::from_utf8(output.stderr).expect("UTF-8");
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("1023") && said.contains("allowed"), "{said}");
+}
+
+#[test]
+fn a62_a_thread_that_cannot_be_pinned_runs_unpinned_or_ends_the_start_when_asked() {
+    let cpu_outside = 1023;
+    let unpinnable = |strict| {
+        let mut config = config(Tricky::new());
+        config.handler_cpus = vec![cpu_outside; config.handlers];
+        config.strict_pin = strict;
+        config
+    };
+    let server = Inside::start(unpinnable(false));
+    Peer::open(server.address).echo(1, 10);
+    let last = server.stop();
+    assert!(last.handlers.iter().all(|handler| handler.cpu.is_none()), "{:?}", last.handlers);
+    match echo_server::server::Server::start(unpinnable(true)) {
+        Ok(_) => panic!("started unpinned"),
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.contains("handler-0") && text.contains("CPU 1023"), "{text}");
+        }
+    }
 }
 
 #[test]
