@@ -113,15 +113,16 @@ impl Intake {
     }
 }
 
-/// A frame that is collected in a buffer of its own. Memory follows the bytes that came: the buffer
-/// grows by at most what it holds, whatever length was announced.
+/// A frame that is collected in a buffer of its own. Memory follows the bytes that came: room is
+/// made in few steps, because each may copy what is there, but untouched room is no memory.
 pub(crate) struct Large {
     buffer: Vec<u8>,
     total: usize,
 }
 
-/// The buffer of a large frame grows by at most this much at a time.
-const GROWTH_MAX: usize = 1 << 20;
+/// Room is made for so many times what has come, up to so many bytes.
+const GROWTH: usize = 16;
+const GROWTH_MAX: usize = 64 << 20;
 
 impl Large {
     /// A frame of `total` bytes of which `start` has come.
@@ -136,7 +137,8 @@ impl Large {
     pub(crate) fn room(&mut self) -> &mut Vec<u8> {
         let length = self.buffer.len();
         if length == self.buffer.capacity() {
-            self.buffer.reserve_exact((self.total - length).min(length.min(GROWTH_MAX)));
+            let step = (length * GROWTH).min(GROWTH_MAX);
+            self.buffer.reserve_exact((self.total - length).min(step));
         }
         &mut self.buffer
     }
