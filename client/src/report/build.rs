@@ -40,8 +40,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     let Parties { server, cpu, workers, host } = parties(plan, &run);
     let evidence = Evidence {
         window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
-        calls_per_s,
-        ..evidence(plan, &workers, server.as_ref(), &host)
+        ..evidence(plan, calls_per_s, &workers, server.as_ref(), &host)
     };
     let area: u128 = run.workers.iter().map(|w| w.result.flow.area_call_ns()).sum();
     let ok_mean = sent_mean_us.map(|mean_us| (outcomes.ok, mean_us));

@@ -8,16 +8,18 @@ use echo_common::address;
 use echo_common::host::Host;
 use std::collections::BTreeSet;
 
-/// All of it but for the run's length and rate.
+/// All of it but for the run's length.
 pub(super) fn evidence(
     plan: &Plan,
+    calls_per_s: Option<f64>,
     workers: &[WorkerFigures],
     server: Option<&ServerFigures>,
     host: &HostFigures,
 ) -> Evidence {
-    let emulated = server.map_or((None, None), ServerFigures::emulated_shares);
+    let emulated = server.map_or((None, None), |server| server.emulated_shares(calls_per_s));
     let busiest_reader = server.and_then(ServerFigures::busiest_reader);
     Evidence {
+        calls_per_s,
         client_busy_share: most(workers.iter().map(|worker| worker.busy_share)),
         client_cpu_share: most(workers.iter().map(|worker| worker.cpu_share)),
         client_confined: is_confined(plan, &host.host),

@@ -101,16 +101,17 @@ impl ServerFigures {
     }
 
     /// The share of the time that the emulated cost of the busiest reader, and of the average
-    /// handler, takes for the calls that came; none where no cost is emulated.
-    pub(crate) fn emulated_shares(&self) -> (Option<f64>, Option<f64>) {
-        let share = |role, calls: f64| {
-            let cost_s = paced_cost_s(self.costs.as_deref()?, role)?;
-            ratio(calls * cost_s, self.window_s)
-        };
+    /// handler, takes at `calls_per_s`; none where no cost is emulated. The rate is the client's:
+    /// on a busy host the snapshots are taken late.
+    pub(crate) fn emulated_shares(&self, calls_per_s: Option<f64>) -> (Option<f64>, Option<f64>) {
+        let cost_s = |role| paced_cost_s(self.costs.as_deref()?, role);
         let most = self.readers.iter().map(|reader| reader.calls).max().unwrap_or(0);
-        let served: u64 = self.handlers.iter().map(|handler| handler.calls).sum();
-        let mean = ratio(served as f64, self.handlers.len() as f64);
-        (share("reader", most as f64), mean.and_then(|calls| share("handler", calls)))
+        let all: u64 = self.readers.iter().map(|reader| reader.calls).sum();
+        let share = |role, part: Option<f64>| Some(calls_per_s? * cost_s(role)? * part?);
+        (
+            share("reader", ratio(most as f64, all as f64)),
+            share("handler", ratio(1.0, self.handlers.len() as f64)),
+        )
     }
 
     /// The busiest reader.
@@ -228,20 +229,19 @@ mod tests {
     #[test]
     fn the_emulated_share_is_calls_by_cost() {
         let figures = |costs: &str| {
-            let snapshot = |seconds: u64, calls: u64| {
-                snapshot(&format!(
-                    r#"{{"uptime_ns": {}, "costs": "{costs}", "emulated": true,
-                        "readers": [{{"name": "r", "calls": {calls}}}, {{"name": "s"}}],
-                        "handlers": [{{"name": "h", "calls": {calls}}}, {{"name": "i"}}]}}"#,
-                    seconds * 1_000_000_000
-                ))
-            };
-            ServerFigures::between(&snapshot(1, 0), &snapshot(3, 8000)).unwrap().emulated_shares()
+            let after = format!(
+                r#"{{"uptime_ns": 9, "costs": "{costs}", "emulated": true,
+                    "readers": [{{"name": "r", "calls": 3000}}, {{"name": "s", "calls": 1000}}],
+                    "handlers": [{{"name": "h"}}, {{"name": "i"}}]}}"#,
+            );
+            let figures = ServerFigures::between(&snapshot("{}"), &snapshot(&after)).unwrap();
+            let (reader, handler) = figures.emulated_shares(Some(4000.0));
+            [reader, handler].map(|share| share.map(|share| (share * 1000.0).round()))
         };
-        assert_eq!(figures("reader paced:200us (emulated)"), (Some(0.8), None));
+        assert_eq!(figures("reader paced:300us (emulated)"), [Some(900.0), None]);
         let both = "reader spin:28us, handler paced:400us:exp (emulated)";
-        assert_eq!(figures(both), (None, Some(0.8)));
-        assert_eq!(figures("reader paced:nonsense, something paced:1s"), (None, None));
+        assert_eq!(figures(both), [None, Some(800.0)]);
+        assert_eq!(figures("reader paced:nonsense, something paced:1s"), [None, None]);
     }
 
     #[test]
