@@ -123,7 +123,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn free_plus_used_is_the_limit(steps in prop::collection::vec((any::<bool>(), 0u8..4), 0..200)) {
+        fn free_plus_used_is_the_limit(
+            steps in prop::collection::vec((any::<bool>(), 0u8..4), 0..200),
+        ) {
             let admission = Admission::new(10, Some(3), vec![]);
             let mut held: Vec<Slot> = vec![];
             for (enter, who) in steps {

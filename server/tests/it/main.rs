@@ -8,3 +8,4 @@ mod options;
 mod queue_and_flow;
 mod slow_peers;
 mod stages;
+mod time_limits;
