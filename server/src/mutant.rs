@@ -1,7 +1,8 @@
 //! Faults that a model can switch on in the code it runs, to show that it would find them.
 //!
-//! A model that rejects nothing is no evidence. Each mutant below is a mistake that reads well, made
-//! where it would be made; `models` switches one on and demands that the checker objects.
+//! A model that rejects nothing is no evidence. Each mutant below is a mistake that reads well,
+//! made where it would be made; `models` switches one on and demands that the checker objects.
+//!
 //! Only builds for the checker (`--cfg loom`) have them: in all others [`Mutant::is_on`] is `false`
 //! while compiling, and nothing is left of it.
 

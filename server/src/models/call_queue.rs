@@ -92,8 +92,8 @@ fn assert_once(mut ended: Vec<u32>, put: [&[u32]; 2]) {
     assert_eq!(ended, all(put), "a call was lost or doubled");
 }
 
-/// Two readers, two handlers that serve `quotas` calls and then take no more, and nobody who closes:
-/// with a backlog of none every call is taken, because no call waits while a handler sleeps.
+/// Two readers, two handlers that serve `quotas` calls and then take no more, and nobody who
+/// closes: with a backlog of none every call is taken, as no call waits while a handler sleeps.
 fn nobody_is_left_asleep(capacity: usize, runs: [&'static [u32]; 2], quotas: [usize; 2]) {
     let queue: Queue = Arc::new(CallQueue::new(capacity, 2, 2, WhenFull::Wait, 0));
     let handlers = [0, 1].map(|handler| {

@@ -47,7 +47,7 @@ pub(super) fn call(outbox: &Arc<Outbox>) -> Calls {
     Calls { outbox, frames, plain: true, count: 1, weight: 1, read_ns: 0, stamps: None }
 }
 
-/// Replies to each of `calls` with a frame of `name`s, as a handler does to one batch after another.
+/// Replies to each of `calls` with a frame of `name`s, as a handler does, batch after batch.
 pub(super) fn reply(calls: impl IntoIterator<Item = Calls>, name: u8) -> Ended {
     let (mut responder, meters) = (Responder::default(), OutMeters::default());
     for calls in calls {
@@ -128,7 +128,7 @@ const UNLIMITED: FlowLimits =
     FlowLimits { calls_max: u32::MAX, owed_bytes_max: usize::MAX, notes_idle: false };
 
 /// Two handlers reply, the socket is full again and again, the reader sees the edges: at rest
-/// every reply has left. Were bytes owed with nobody to write them, the reader would sleep for ever.
+/// every reply has left. Were bytes owed with nobody to write them, the reader would not wake.
 fn every_reply_leaves(room: usize, counts: [u32; 2]) {
     let peer = Peer::new(room, UNLIMITED);
     let handlers = peer.handlers(counts);
