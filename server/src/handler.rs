@@ -192,7 +192,7 @@ impl Executor {
 }
 
 /// Turns plain calls into the replies of an echo where they are: only the kind differs.
-fn echo_in_place(mut frames: BytesMut, count: u32, replies: &mut Owed) {
+pub(crate) fn echo_in_place(mut frames: BytesMut, count: u32, replies: &mut Owed) {
     let mut at = 0;
     while let Some(word) = frames[at..].first_chunk::<LENGTH_LEN>() {
         let length = LENGTH_LEN + u32::from_be_bytes(*word) as usize;

@@ -10,6 +10,8 @@
 //! [`server`] knows all threads.
 
 pub mod admission;
+#[doc(hidden)]
+pub mod bench;
 pub mod call;
 pub mod call_queue;
 pub mod complaints;
