@@ -17,7 +17,7 @@ use crate::options::Arrivals;
 use crate::outcome::{LostKind, Outcomes};
 use crate::pacing::Pace;
 use crate::plan::Plan;
-use crate::run::{NamedResult, Reading, RunResult};
+use crate::run::{NamedResult, RunResult};
 use echo_common::host;
 use echo_common::quantity::format_duration;
 use echo_common::signals::Signal;
@@ -273,16 +273,19 @@ fn host_figures(plan: &Plan, run: &RunResult, cpu: CpuPerCall) -> HostFigures {
     HostFigures {
         host,
         client_cpu_share: of_host(client_ns),
-        server_cpu_share: server_cpu_ns(run).filter(|_| here).and_then(of_host),
+        server_cpu_share: cpus.filter(|_| here).and_then(|cpus| server_cpu_share(run, cpus)),
         load,
         client_involuntary_switches: switches.sum(),
         cpu_ceiling_calls_per_s: ceiling,
     }
 }
 
-fn server_cpu_ns(run: &RunResult) -> Option<u64> {
-    let cpu_ns = |reading: &Reading| reading.server.as_ref()?.cpu_ns;
-    cpu_ns(&run.after)?.checked_sub(cpu_ns(&run.before)?)
+/// The server's share of all CPUs, by its own clock: its window may be longer than ours.
+fn server_cpu_share(run: &RunResult, cpus: f64) -> Option<f64> {
+    let (before, after) = run.before.server.as_ref().zip(run.after.server.as_ref())?;
+    let cpu_ns = after.cpu_ns?.checked_sub(before.cpu_ns?)?;
+    let window_ns = after.uptime_ns.checked_sub(before.uptime_ns)?;
+    ratio(cpu_ns as f64, window_ns as f64 * cpus)
 }
 
 fn notes(plan: &Plan, run: &RunResult) -> Vec<String> {

@@ -142,6 +142,16 @@ fn a_stage_that_costs_far_more_than_all_else_is_named() {
 }
 
 #[test]
+fn a_server_that_answers_late_because_it_is_overloaded_still_gives_its_counters() {
+    let pair =
+        Pair::serve("--readers 1 --handlers 1 --handler-cost spin:1ms --queue-capacity 5000");
+    let json = pair.json("--rate 4000 --duration 1s --clients 4");
+    assert_eq!(json["overloaded"], true, "{}", json["open_loop"]);
+    assert_eq!(json["server"]["calls"], json["outcomes"]["started"]);
+    assert_eq!(json["verdict"]["bound"], "server-handler-bound", "{}", json["verdict"]);
+}
+
+#[test]
 fn a_report_checks_itself() {
     let pair = Pair::serve("--handlers 1");
     let json = pair.json("-n 3000 --clients 4 --stages 7");
