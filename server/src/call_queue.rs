@@ -9,14 +9,14 @@
 //!   the next one if calls are left.
 //! - While the handlers that are awake have little to do each, no other is woken (`backlog_max`;
 //!   nothing may wait for a service whose calls take long).
-//! - The lowest-numbered sleeper is woken first, so light load stays on few threads and warm caches.
+//! - The lowest-numbered sleeper is woken first: light load stays on few threads and warm caches.
 //! - A reader that finds the queue full leaves the rest of its pass with the queue and sleeps until
 //!   the last of it has moved up: one wake-up however many times the queue fills.
 //!
 //! **Why no wake-up is lost.** A handler goes to sleep under the lock, and only while the queue is
-//! empty, and a put or take that leaves calls behind while every handler sleeps claims one. Calls in
-//! the queue therefore imply that some handler is awake and will look again before it sleeps, or
-//! that one has been claimed and is on its way.
+//! empty, and a put or take that leaves calls behind while every handler sleeps claims one. Calls
+//! in the queue therefore imply that some handler is awake and will look again before it sleeps,
+//! or that one has been claimed and is on its way.
 
 use crate::call::Calls;
 use crate::mutant::Mutant;
