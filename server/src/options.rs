@@ -41,8 +41,8 @@ pub enum Pin {
 #[derive(Debug, Parser)]
 #[command(name = "echo-server", version, about, max_term_width = 100)]
 pub struct Options {
-    /// Address to listen on: HOST:PORT, [V6]:PORT, HOST, or :PORT. Port 0 takes any free port;
-    /// `[::]` takes IPv4 too.
+    /// Address to listen on: HOST:PORT, HOST or :PORT, IPv6 in brackets. Port 0 takes any free
+    /// port; the IPv6 wildcard takes IPv4 too.
     #[arg(
         long,
         env = "ECHO_SERVER_LISTEN",

@@ -3,7 +3,7 @@
 //!
 //! Rules, all kept under one lock that is never held across a system call:
 //! - At most one writer runs. Whoever appends while none runs (and the socket is not blocked)
-//!   becomes the writer and must call [`Outbox::flush`]; everybody else just appends.
+//!   becomes the writer and must call `Outbox::flush`; everybody else just appends.
 //! - Bytes owed imply that a writer runs or that the write side is armed: the socket said
 //!   `WouldBlock` after the last append, and the reader's next writable edge goes on.
 //! - A writable edge that comes while a writer runs is remembered, and the writer tries once more
@@ -96,7 +96,7 @@ impl Flushed {
 /// What became of appended replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
-    /// The caller is the writer now and must call [`Outbox::flush`].
+    /// The caller is the writer now and must call `Outbox::flush`.
     Flush,
     /// Somebody else will write them.
     Queued,
@@ -189,7 +189,7 @@ impl Outbox {
     }
 
     /// Writes what is owed until nothing is left or the socket is full. Only for the writer that
-    /// [`Outbox::append`] appointed. `scratch` must be new; it comes back empty, with the buffers
+    /// `Outbox::append` appointed. `scratch` must be new; it comes back empty, with the buffers
     /// that were written from, so that an idle connection keeps none.
     pub(crate) fn flush(&self, scratch: &mut Owed) -> Flushed {
         let mut flushed = Flushed::default();

@@ -16,7 +16,7 @@ const SCHEMA_VERSION: u32 = 1;
 /// Counters since the start of the server. Times in nanoseconds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Snapshot {
-    /// See [`SCHEMA_VERSION`].
+    /// Version of this shape; raised when a field changes its meaning.
     pub schema_version: u32,
     /// Whether some stage has a paced cost: then rates and times are no real ones.
     pub emulated: bool,
