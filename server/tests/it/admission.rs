@@ -52,7 +52,7 @@ fn a01_connections_above_the_limit_are_told_and_others_enter_when_some_leave() {
 
 #[test]
 fn a03_a43_without_descriptors_the_served_go_on_and_nothing_spins() {
-    let mut server = Server::start(&[("--max-connections", "1000"), ("--handshake-timeout", "9s")]);
+    let mut server = Server::start(&[("--max-connections", "1000")]);
     let canary = Canary::start(server.address);
     let mut watch = Peer::open(server.address);
     watch.echo(1, 10);
@@ -87,7 +87,7 @@ fn a03_a43_without_descriptors_the_served_go_on_and_nothing_spins() {
 
 #[test]
 fn a06_a42_a_burst_of_connects_is_accepted_and_answered_to_the_last() {
-    let server = Server::start(&[("--max-connections", "2000"), ("--handshake-timeout", "20s")]);
+    let server = Server::start(&[("--max-connections", "2000")]);
     let gate = Arc::new(Barrier::new(20));
     let address = server.address;
     let crowd: Vec<_> = (0..20)

@@ -228,7 +228,8 @@ fn q07_calls_beyond_the_bound_of_a_connection_wait_outside() {
 
 #[test]
 fn q08_rapid_resets_stay_within_the_queue_and_cost_the_others_nothing() {
-    let server = Server::start(&[("--queue-capacity", "256"), ("--readers", "1")]);
+    let changes = [("--queue-capacity", "256"), ("--readers", "1"), ("--max-connections", "2500")];
+    let server = Server::start(&changes);
     let canary = Canary::start(server.address);
     let calls: Vec<u8> = (0..100).flat_map(|id| call_frame(id, &payload(id, 100))).collect();
     let attack = |times: usize| {

@@ -218,12 +218,7 @@ fn a51_frames_above_the_owed_bound_go_through_one_by_one_without_a_deadlock() {
 
 #[test]
 fn a50_m01_idle_connections_cost_little_memory_and_no_time() {
-    let changes = [
-        ("--max-connections", "3000"),
-        ("--idle-timeout", "off"),
-        ("--readers", "1"),
-        ("--handshake-timeout", "20s"),
-    ];
+    let changes = [("--max-connections", "3000"), ("--idle-timeout", "off"), ("--readers", "1")];
     let server = Server::start(&changes);
     let mut peers: Vec<Peer> = Vec::new();
     let mut rss = Vec::new();
