@@ -99,9 +99,10 @@ pub(crate) fn run(
     let (sender, events) = mpsc::channel();
     let (at_signal, signal_events) = (Arc::clone(&control), sender.clone());
     signals::on_termination(move |signal| {
-        at_signal.stop(INTERRUPT_DRAIN_NS);
-        // Main may have left already.
+        // Told before it acts: workers that have nothing to wait for end at once, and their ends
+        // must not overtake the reason. Main may have left already.
         let _ = signal_events.send(RunEvent::Signal(signal));
+        at_signal.stop(INTERRUPT_DRAIN_NS);
     })
     .map_err(system("cannot wait for signals"))?;
     let mut crew =
@@ -224,7 +225,11 @@ impl Stage<'_> {
             }
             let next = until_ns.min(self.timeline.next_ns()).min(self.progress.next_ns());
             match self.events.recv_timeout(Duration::from_nanos(next.saturating_sub(now))) {
-                Ok(RunEvent::Signal(signal)) => self.interrupted = Some(signal),
+                Ok(RunEvent::Signal(signal)) => {
+                    // The signal thread does so, too, but perhaps only after the next step here.
+                    self.control.stop(INTERRUPT_DRAIN_NS);
+                    self.interrupted = Some(signal);
+                }
                 Ok(RunEvent::Part(worker, part)) => self.intervals.deliver(worker, part),
                 Ok(RunEvent::Ended(worker)) => self.ended(worker)?,
                 Ok(RunEvent::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
