@@ -17,12 +17,17 @@ pub(crate) const READ_BUFFER: usize = 128 << 10;
 pub(crate) const LARGE_FRAME: usize = 32 << 10;
 /// Runs of at least this many bytes take the read buffer with them instead of being copied.
 const HAND_OVER: usize = 48 << 10;
+/// At most this many lent buffers are remembered: 4 MiB.
+const LENT_MAX: usize = 32;
 /// Runs are copied into blocks of this size.
 const ARENA_BLOCK: usize = 64 << 10;
 
 /// See the module's text.
 pub(crate) struct Intake {
     buffer: Vec<u8>,
+    /// Buffers that calls took with them, to be used again when the last of those has gone. Left to
+    /// the allocator they would be given back to the kernel and faulted in again, page by page.
+    lent: VecDeque<BytesMut>,
     arena: BytesMut,
     /// The calls of this pass, connection by connection.
     pub(crate) calls: VecDeque<Calls>,
@@ -41,6 +46,7 @@ impl Intake {
     pub(crate) fn new(limits: ReadLimits, meters: Arc<Meters>, number: usize) -> Intake {
         Intake {
             buffer: Vec::with_capacity(READ_BUFFER),
+            lent: VecDeque::new(),
             arena: BytesMut::new(),
             calls: VecDeque::new(),
             now_ns: 0,
@@ -70,10 +76,23 @@ impl Intake {
     /// The read buffer, with `held` in front.
     pub(crate) fn lend(&mut self, held: &[u8]) -> Vec<u8> {
         let mut buffer = std::mem::take(&mut self.buffer);
+        if buffer.capacity() < READ_BUFFER {
+            buffer = self.take_back().unwrap_or(buffer);
+        }
         buffer.clear();
         buffer.reserve_exact(READ_BUFFER);
         buffer.extend_from_slice(held);
         buffer
+    }
+
+    /// The buffer that was lent first, if its calls have gone.
+    fn take_back(&mut self) -> Option<Vec<u8>> {
+        let mut first = self.lent.pop_front()?;
+        if first.try_reclaim(READ_BUFFER) {
+            return Some(Vec::from(first));
+        }
+        self.lent.push_back(first);
+        None
     }
 
     /// Takes the read buffer back.
@@ -103,7 +122,11 @@ impl Intake {
     /// Makes `range` of `buffer` into bytes that calls can own; `buffer` may lose its contents.
     pub(crate) fn own(&mut self, buffer: &mut Vec<u8>, range: Range<usize>) -> BytesMut {
         if range.len() >= HAND_OVER {
-            return whole(std::mem::take(buffer), range);
+            let mut frames = whole(std::mem::take(buffer), range);
+            if self.lent.len() < LENT_MAX {
+                self.lent.push_back(frames.split_off(frames.len()));
+            }
+            return frames;
         }
         if self.arena.capacity() < range.len() {
             self.arena.reserve(range.len().max(ARENA_BLOCK));
