@@ -39,7 +39,7 @@ impl Incremental {
 }
 
 /// Cuts `bytes` into pieces of the given sizes, over and over; a size of 0 is an empty arrival.
-fn pieces<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
+pub(crate) fn pieces<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     let mut out = Vec::new();
     for &size in sizes.iter().chain([&1]).cycle() {
         if bytes.is_empty() {

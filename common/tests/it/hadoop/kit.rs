@@ -1,5 +1,6 @@
 //! A server and a client's bytes without a socket, and the recordings of real ones.
 
+pub(crate) use crate::wire::pieces;
 use echo_common::wire::hadoop::call::Call;
 use echo_common::wire::hadoop::client::{self, CallTemplate, ClientId};
 use echo_common::wire::hadoop::context::Context;
@@ -131,20 +132,6 @@ pub(crate) fn replies(mut bytes: &[u8]) -> Option<Vec<(ReplyHeader<'_>, &[u8])>>
         bytes = &bytes[4 + packet.len()..];
     }
     Some(seen)
-}
-
-/// Cuts `bytes` into pieces of the given sizes, over and over; a size of 0 is an empty arrival.
-pub(crate) fn pieces<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
-    let mut out = Vec::new();
-    for &size in sizes.iter().chain([&1]).cycle() {
-        if bytes.is_empty() {
-            break;
-        }
-        let (piece, behind) = bytes.split_at(size.min(bytes.len()));
-        out.push(piece);
-        bytes = behind;
-    }
-    out
 }
 
 pub(crate) fn context() -> Vec<u8> {
