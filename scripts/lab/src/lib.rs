@@ -3,22 +3,16 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 
 /// The command line of `lab`.
 #[derive(Debug, Parser)]
 #[command(name = "lab", version, about)]
-struct Lab {
-    #[command(subcommand)]
-    command: Command,
-}
-
-/// What the lab can be asked for.
-#[derive(Debug, Subcommand)]
-enum Command {}
+struct Lab {}
 
 /// Runs the lab: reads the command line, does what it says. Exit codes: 0 done, 1 a claim or a
 /// check failed, 2 usage, 70 internal.
 pub fn program() -> ExitCode {
-    match Lab::parse().command {}
+    Lab::parse();
+    ExitCode::SUCCESS
 }
