@@ -43,4 +43,5 @@ pub mod service;
 pub mod snapshot;
 pub mod stats_line;
 mod sync;
+mod threads;
 pub mod transport;

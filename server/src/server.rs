@@ -11,17 +11,16 @@ use crate::intake::Intake;
 use crate::limits::Limits;
 use crate::listener::{self, Assign, Listener, SocketBuffers};
 use crate::mailbox::Mailbox;
-use crate::meters::{Meters, ThreadMeter};
+use crate::meters::Meters;
 use crate::reader::{MAILBOX, PACER, Reader, ReaderState};
 use crate::reader_cost::ReaderCost;
 use crate::service::Service;
 use crate::snapshot::{Snapshot, Snapshots};
-use echo_common::{clock, pinning};
+use crate::threads::{Report, join, settle, spawn, tell};
+use echo_common::clock;
 use mio::{Poll, Waker};
-use std::any::Any;
 use std::io;
 use std::net::SocketAddr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -97,14 +96,6 @@ pub enum ServerError {
         /// Its last words.
         why: String,
     },
-}
-
-enum Report {
-    Started(Result<(), String>),
-    /// A reader or a handler has done its work.
-    Ended,
-    Died(ServerError),
-    Stop,
 }
 
 /// A running server.
@@ -378,43 +369,3 @@ const HANDLER_SEEDS: u64 = 1 << 32;
 
 /// How long threads may take to end after a cut.
 const CUT_TIME: Duration = Duration::from_millis(500);
-
-/// Starts a thread whose end by panic or error is reported.
-fn spawn(
-    name: String,
-    reports: mpsc::Sender<Report>,
-    body: impl FnOnce() -> io::Result<()> + Send + 'static,
-) -> io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().name(name.clone()).spawn(move || {
-        let why = match catch_unwind(AssertUnwindSafe(body)) {
-            Ok(Ok(())) => return,
-            Ok(Err(error)) => error.to_string(),
-            Err(panic) => last_words(&*panic),
-        };
-        tell(&reports, Report::Died(ServerError::ThreadDied { name, why }));
-    })
-}
-
-/// Pins the calling thread if it has a CPU, and says how that went.
-fn settle(meter: &ThreadMeter, cpu: Option<usize>, reports: &mpsc::Sender<Report>) {
-    let pinned = cpu.map_or(Ok(()), pinning::pin_current_thread);
-    meter.started(if pinned.is_ok() { cpu } else { None });
-    let pinned = pinned.map_err(|error| format!("{} runs unpinned: {error}", meter.name));
-    tell(reports, Report::Started(pinned));
-}
-
-/// Reports to whoever joins the server. Nobody listens any more once it has given up on draining.
-fn tell(reports: &mpsc::Sender<Report>, report: Report) {
-    let _ = reports.send(report);
-}
-
-/// Waits for a thread that has ended or is about to; its death was reported by itself.
-fn join(thread: JoinHandle<()>) {
-    let _ = thread.join();
-}
-
-fn last_words(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "it panicked without a message".into())
-}
