@@ -250,10 +250,13 @@ fn host_quiet(host: &HostFigures, window_s: f64) -> Check {
     let others = host.others_share();
     let put_aside = host.client_involuntary_switches;
     let put_aside_per_s = put_aside.and_then(|times| ratio(times as f64, window_s));
+    // Whoever has more threads than CPUs waits for itself; who waited, the kernel does not say. So
+    // the wait is a sign of neighbours only where their use of the CPUs is not known.
+    let unexplained = pressure.filter(|_| others.is_none());
     let signs = [
         (steal, STEAL_MAX, "stolen by the hypervisor"),
         (others, OTHERS_MAX, "of all CPUs used by other processes"),
-        (pressure, PRESSURE_MAX, "of the time some thread waited for a CPU"),
+        (unexplained, PRESSURE_MAX, "of the time some thread waited for a CPU"),
     ];
     let mut found: Vec<String> = signs
         .iter()
