@@ -31,6 +31,10 @@ pub(crate) struct Snapshot {
     pub(crate) replies: u64,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
+    /// System calls of these kinds; absent if the server does not count them.
+    pub(crate) reads: Option<u64>,
+    pub(crate) writes: Option<u64>,
+    pub(crate) polls: Option<u64>,
     pub(crate) connections_open: u64,
     pub(crate) readers: Vec<ThreadCounters>,
     pub(crate) handlers: Vec<ThreadCounters>,

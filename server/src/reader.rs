@@ -131,6 +131,7 @@ impl Reader {
         } else {
             Some(Duration::ZERO)
         };
+        self.meters().polls.add(1);
         match self.poll.poll(events, timeout) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
             Err(_) => events.clear(),

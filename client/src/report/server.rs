@@ -22,6 +22,8 @@ pub(crate) struct ServerFigures {
     pub(crate) cpu_us_per_call: Option<f64>,
     pub(crate) wakeups_per_call: Option<f64>,
     pub(crate) context_switches_per_call: Option<f64>,
+    /// Reads, writes and polls; what a wake-up costs in system calls is not in it.
+    pub(crate) system_calls_per_call: Option<f64>,
     pub(crate) readers: Vec<ThreadFigures>,
     pub(crate) handlers: Vec<ThreadFigures>,
     pub(crate) queue: Option<QueueFigures>,
@@ -43,7 +45,8 @@ pub(crate) struct ThreadFigures {
     pub(crate) calls_per_wakeup: Option<f64>,
     /// Calls in one pass of a reader, or in one take of a handler.
     pub(crate) calls_per_batch: Option<f64>,
-    /// Connections of a reader at the end.
+    /// Connections of a reader at the beginning or at the end, whichever is more: ours come after
+    /// the one look or go before the other.
     pub(crate) connections: Option<u64>,
     pub(crate) pinned_cpu: Option<u64>,
     /// Share of the time that a reader waited for room in the call queue.
@@ -93,6 +96,8 @@ impl ServerFigures {
             cpu_us_per_call: cpu_ns.and_then(|ns| ratio(ns as f64 / 1e3, calls as f64)),
             wakeups_per_call: wakeups.and_then(|count| ratio(count, calls as f64)),
             context_switches_per_call: switched.and_then(|count| ratio(count, calls as f64)),
+            system_calls_per_call: system_calls(before, after)
+                .and_then(|count| ratio(count as f64, calls as f64)),
             readers,
             handlers,
             queue: queue_figures(before, after),
@@ -125,6 +130,11 @@ impl ServerFigures {
         let shares: Vec<f64> = self.handlers.iter().filter_map(share).collect();
         ratio(shares.iter().sum(), shares.len() as f64)
     }
+}
+
+fn system_calls(before: &Snapshot, after: &Snapshot) -> Option<u64> {
+    let all = |at: &Snapshot| Some(at.reads? + at.writes? + at.polls?);
+    all(after)?.checked_sub(all(before)?)
 }
 
 /// The mean of a paced cost, in what the server says of its costs:
@@ -163,7 +173,7 @@ fn one_thread(before: &ThreadCounters, after: &ThreadCounters, window_ns: u64) -
         wakeups,
         calls_per_wakeup: ratio(calls as f64, wakeups as f64),
         calls_per_batch: ratio(calls as f64, grown(|t| t.batches) as f64),
-        connections: after.connections,
+        connections: before.connections.max(after.connections),
         pinned_cpu: after.cpu,
         blocked_share: blocked.and_then(|ns| ratio(ns as f64, window)),
     }
@@ -204,6 +214,7 @@ mod tests {
     fn figures_are_those_between_the_snapshots() {
         let before = snapshot(
             r#"{"uptime_ns": 1000000000, "cpu_ns": 500, "calls": 10,
+                "reads": 5, "writes": 5, "polls": 5,
                 "readers": [{"name": "reader-00", "cpu_ns": 1000, "wait_ns": 0, "calls": 10,
                              "wakeups": 5}],
                 "handlers": [], "queue": null, "limits": {"idle_closed": 3, "rejected": 1},
@@ -211,6 +222,7 @@ mod tests {
         );
         let after = snapshot(
             r#"{"uptime_ns": 2000000000, "cpu_ns": 300000500, "calls": 100010,
+                "reads": 20005, "writes": 20005, "polls": 10005,
                 "readers": [{"name": "reader-00", "cpu_ns": 250001000, "wait_ns": 500000000,
                              "calls": 100010, "wakeups": 50005}],
                 "handlers": [], "queue": null, "limits": {"idle_closed": 3, "rejected": 8}}"#,
@@ -219,6 +231,7 @@ mod tests {
         assert_eq!((figures.window_s, figures.calls), (1.0, 100_000));
         assert_eq!(figures.cpu_us_per_call, Some(3.0));
         assert_eq!(figures.wakeups_per_call, Some(0.5));
+        assert_eq!(figures.system_calls_per_call, Some(0.5));
         assert_eq!(figures.busiest_reader().unwrap().busy_share, Some(0.75));
         assert_eq!(figures.readers[0].cpu_share, Some(0.25));
         assert_eq!(figures.readers[0].calls_per_wakeup, Some(2.0));
@@ -255,5 +268,6 @@ mod tests {
         let figures = ServerFigures::between(&snapshot("{}"), &snapshot("{}")).unwrap();
         assert_eq!(figures.cpu_us_per_call, None);
         assert_eq!(figures.wakeups_per_call, None);
+        assert_eq!(figures.system_calls_per_call, None);
     }
 }

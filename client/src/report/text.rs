@@ -290,9 +290,10 @@ fn server(page: &mut Page, server: &ServerFigures) {
     page.field(
         "per call",
         format!(
-            "{} wake-ups, {} context switches",
+            "{} wake-ups, {} context switches, {} system calls (reads, writes and polls)",
             decimal(server.wakeups_per_call),
-            decimal(server.context_switches_per_call)
+            decimal(server.context_switches_per_call),
+            decimal(server.system_calls_per_call)
         ),
     );
     for (limit, acted) in &server.limits {
