@@ -112,12 +112,14 @@ pub struct Options {
     #[arg(short = 'f', long, action = ArgAction::SetTrue, conflicts_with = "fail_fast")]
     #[arg(value_parser = BoolishValueParser::new())]
     #[arg(env = "ECHO_CLIENT_FAIL_AT_END", help_heading = LIMITS)]
+    #[arg(value_parser = BoolishValueParser::new())]
     pub fail_at_end: bool,
 
     /// Start nothing more after the first failure
     #[arg(long, action = ArgAction::SetTrue)]
     #[arg(value_parser = BoolishValueParser::new())]
     #[arg(env = "ECHO_CLIENT_FAIL_FAST", help_heading = LIMITS)]
+    #[arg(value_parser = BoolishValueParser::new())]
     pub fail_fast: bool,
 
     /// Threads that do the calling [default: half of the usable CPUs, at least 1]; never more than

@@ -26,6 +26,8 @@ pub(crate) struct Executor {
     responder: Responder,
     /// When this batch was taken, if some call in it asks for its stages.
     taken_ns: u64,
+    /// When each run of this batch was read and how many calls it has, if calls are timed.
+    arrivals: Option<Vec<(u64, u32)>>,
 }
 
 impl Executor {
@@ -33,10 +35,12 @@ impl Executor {
         service: Arc<dyn Service>,
         snapshots: Arc<Snapshots>,
         cost: HandlerCost,
+        time_calls: bool,
     ) -> Executor {
         let in_place = service.only_echoes() && !cost.is_some();
         let responder = Responder::default();
-        Executor { service, snapshots, cost, in_place, responder, taken_ns: 0 }
+        let arrivals = time_calls.then(Vec::new);
+        Executor { service, snapshots, cost, in_place, responder, taken_ns: 0, arrivals }
     }
 
     pub(crate) fn responder(&mut self) -> &mut Responder {
@@ -68,6 +72,12 @@ impl Executor {
             self.serve_run(calls, meters);
         }
         self.responder.flush(meters);
+        if let Some(arrivals) = self.arrivals.as_mut().filter(|arrivals| !arrivals.is_empty()) {
+            let now_ns = clock::now_ns();
+            for (read_ns, count) in arrivals.drain(..) {
+                meters.times.add(clock::elapsed_ns(read_ns, now_ns), count);
+            }
+        }
     }
 
     /// Answers every call of a run with an error.
@@ -92,6 +102,9 @@ impl Executor {
             // The peer has gone meanwhile. Its calls must not keep handlers from the others'.
             meters.undeliverable.add(u64::from(calls.count));
             return;
+        }
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.push((calls.read_ns, calls.count));
         }
         let mut replies = self.responder.scratch();
         let frames = std::mem::take(&mut calls.frames);

@@ -14,6 +14,7 @@ pub mod admission;
 pub mod bench;
 pub mod call;
 pub mod call_queue;
+pub mod call_times;
 pub mod complaints;
 mod connection;
 pub mod cost;
@@ -28,6 +29,8 @@ pub mod limits;
 pub mod listener;
 pub mod mailbox;
 pub mod meters;
+pub mod metrics_endpoint;
+mod metrics_text;
 #[cfg(all(test, loom))]
 mod models;
 mod mutant;

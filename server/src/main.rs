@@ -3,6 +3,7 @@
 use clap::Parser;
 use echo_common::{pinning, signals};
 use echo_server::complaints::say;
+use echo_server::metrics_endpoint::MetricsEndpoint;
 use echo_server::options::{Options, Plan};
 use echo_server::server::{Server, ServerError};
 use echo_server::snapshot::Snapshots;
@@ -49,9 +50,17 @@ fn run(plan: Plan) -> Result<(), ServerError> {
     // First of all: whoever reads that we listen may stop us at once.
     let stopper = server.stopper();
     signals::on_termination(move |_| stopper.stop())?;
+    let metrics = plan.metrics.map(|(address, allow)| {
+        let started = MetricsEndpoint::start(address, allow, server.snapshots());
+        started.map_err(|source| ServerError::Listen { address, source })
+    });
+    let metrics = metrics.transpose()?;
     print(&format!("listening on {}\n", server.address()));
     for note in plan.notes {
         say(note);
+    }
+    if let Some(metrics) = &metrics {
+        say(format!("metrics on http://{}/metrics", metrics.address()));
     }
     let (stop_lines, stopped) = mpsc::channel::<()>();
     let lines = plan.stats.map(|every| {

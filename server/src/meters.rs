@@ -1,6 +1,7 @@
 //! Counters. On the path of a call each has one writer, so a bump is a plain load and store;
 //! readers of the counters see each number whole, and old by at most a few instructions.
 
+use crate::call_times::CallTimes;
 use crossbeam_utils::CachePadded;
 use echo_common::cpu_time;
 use std::sync::OnceLock;
@@ -120,6 +121,8 @@ pub struct ReaderMeters {
     pub passes: Counter,
     /// Polls that were allowed to sleep and came back with events.
     pub wakeups: Counter,
+    /// Polls, those that did not sleep too.
+    pub polls: Counter,
     /// Read system calls.
     pub reads: Counter,
     /// Bytes read.
@@ -163,6 +166,8 @@ pub struct OutMeters {
     pub writes: Counter,
     /// Calls that the service failed on, by panicking.
     pub panics: Counter,
+    /// How long calls were in the server; counted only where somebody can see it.
+    pub times: CallTimes,
 }
 
 impl OutMeters {
@@ -184,6 +189,7 @@ impl ReaderMeters {
             stats_calls: Counter::default(),
             passes: Counter::default(),
             wakeups: Counter::default(),
+            polls: Counter::default(),
             reads: Counter::default(),
             bytes_in: Counter::default(),
             connections_opened: Counter::default(),

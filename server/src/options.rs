@@ -6,6 +6,7 @@ use crate::limits::Limits;
 use crate::listener::{Assign, SocketBuffers};
 use crate::server::Config;
 use crate::service::Echo;
+use clap::builder::BoolishValueParser;
 use clap::{Parser, ValueEnum};
 use echo_common::quantity::{self, count_in, duration_in, size_in};
 use echo_common::wire::native::FRAME_MAX_DEFAULT;
@@ -16,6 +17,8 @@ use std::time::Duration;
 
 /// The port of Ozone's OM.
 pub const PORT: u16 = 9862;
+/// The port of the metrics, if none is given.
+pub const METRICS_PORT: u16 = 9863;
 /// Descriptors kept back from connections, at least: the listening socket and its poll, signals,
 /// files that are read for the counters.
 const RESERVED_FILES: u64 = 64;
@@ -71,7 +74,7 @@ pub struct Options {
     #[arg(long, env = "ECHO_SERVER_CPUS", value_name = "LIST", allow_hyphen_values = true)]
     pub cpus: Option<String>,
     /// End at start if a thread cannot be pinned, instead of running it unpinned.
-    #[arg(long, env = "ECHO_SERVER_STRICT_PIN")]
+    #[arg(long, env = "ECHO_SERVER_STRICT_PIN", value_parser = BoolishValueParser::new())]
     pub strict_pin: bool,
     /// How connections are dealt to readers.
     #[arg(
@@ -106,7 +109,7 @@ pub struct Options {
     #[arg(value_parser = count_in(1..=10_000_000), allow_hyphen_values = true)]
     pub max_connections_per_peer: Option<u64>,
     /// End at start if descriptors do not suffice for --max-connections, instead of lowering it.
-    #[arg(long, env = "ECHO_SERVER_STRICT_LIMITS")]
+    #[arg(long, env = "ECHO_SERVER_STRICT_LIMITS", value_parser = BoolishValueParser::new())]
     pub strict_limits: bool,
     /// Largest frame: bytes that follow the length word, 12 of them header, up to 1GiB
     /// [default: 16MiB and 64 bytes].
@@ -168,8 +171,12 @@ pub struct Options {
     #[arg(value_parser = duration_in(STATS_EVERY_MIN..=STATS_EVERY_MAX))]
     #[arg(allow_hyphen_values = true)]
     pub stats: Option<Duration>,
+    /// Answer GET /metrics (OpenMetrics text, for Prometheus) on this address, in the form of
+    /// --listen; --allow holds there, too [default: off].
+    #[arg(long, env = "ECHO_SERVER_METRICS", value_name = "ADDR", allow_hyphen_values = true)]
+    pub metrics: Option<String>,
     /// Do not answer the client's stats calls.
-    #[arg(long, env = "ECHO_SERVER_NO_REMOTE_STATS")]
+    #[arg(long, env = "ECHO_SERVER_NO_REMOTE_STATS", value_parser = BoolishValueParser::new())]
     pub no_remote_stats: bool,
     /// What a reader pays for each call: spin:TIME burns CPU, paced:TIME emulates a server of its
     /// own; then :det, :exp or :lognormal:CV [default: nothing].
@@ -189,6 +196,8 @@ pub struct Plan {
     pub config: Config,
     /// Interval of the stats lines.
     pub stats: Option<Duration>,
+    /// Where to answer scrapers, and whom.
+    pub metrics: Option<(SocketAddr, Vec<ipnet::IpNet>)>,
     /// Lines for stderr: placement, and whatever was adjusted.
     pub notes: Vec<String>,
 }
@@ -197,11 +206,17 @@ impl Options {
     /// Checks the options against the CPUs and descriptors of this process. The error is one line.
     pub fn plan(&self, allowed_cpus: &[usize]) -> Result<Plan, String> {
         let mut notes = Vec::new();
-        let address = self.address()?;
-        if !address::is_loopback(&address) && self.allow.is_empty() {
-            notes.push(format!(
-                "warning: {address} can be reached from other machines and there is no --allow list"
-            ));
+        let address = first_address("--listen", &self.listen, PORT)?;
+        let metrics = self.metrics.as_deref();
+        let metrics =
+            metrics.map(|text| first_address("--metrics", text, METRICS_PORT)).transpose()?;
+        for address in [Some(address), metrics].into_iter().flatten() {
+            if !address::is_loopback(&address) && self.allow.is_empty() {
+                notes.push(format!(
+                    "warning: {address} can be reached from other machines and there is no \
+                     --allow list"
+                ));
+            }
         }
         let usable = pinning::usable_cpus(allowed_cpus);
         let readers = self.readers as usize;
@@ -244,14 +259,10 @@ impl Options {
             remote_stats: !self.no_remote_stats,
             service: Arc::new(Echo),
             costs,
+            time_calls: metrics.is_some(),
         };
-        Ok(Plan { config, stats: self.stats, notes })
-    }
-
-    fn address(&self) -> Result<SocketAddr, String> {
-        let resolved = address::resolve(&self.listen, PORT);
-        let addresses = resolved.map_err(|error| format!("--listen {}: {error}", self.listen))?;
-        addresses.first().copied().ok_or_else(|| format!("--listen {}: no address", self.listen))
+        let metrics = metrics.map(|address| (address, self.allow.clone()));
+        Ok(Plan { config, stats: self.stats, metrics, notes })
     }
 
     fn cpus(&self, allowed: &[usize]) -> Result<Vec<usize>, String> {
@@ -302,6 +313,13 @@ impl Options {
         notes.push(format!("warning: {what}; lowered to {most}"));
         Ok(most as usize)
     }
+}
+
+/// The first address behind what was given for `option`.
+fn first_address(option: &str, text: &str, port: u16) -> Result<SocketAddr, String> {
+    let addresses =
+        address::resolve(text, port).map_err(|error| format!("{option} {text}: {error}"))?;
+    addresses.first().copied().ok_or_else(|| format!("{option} {text}: no address"))
 }
 
 /// Default of `--max-connections`, where descriptors allow it.

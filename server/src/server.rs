@@ -55,6 +55,8 @@ pub struct Config {
     pub service: Arc<dyn Service>,
     /// Synthetic costs of the stages.
     pub costs: StageCosts,
+    /// Whether it is counted how long calls are in the server, which costs a clock read per batch.
+    pub time_calls: bool,
 }
 
 /// With a service that costs far less than a wake-up, so many runs may wait for each handler that
@@ -271,7 +273,8 @@ impl Server {
     }
 
     fn executor(&self, config: &Config, cost: HandlerCost) -> Executor {
-        Executor::new(Arc::clone(&config.service), Arc::clone(&self.snapshots), cost)
+        let service = Arc::clone(&config.service);
+        Executor::new(service, Arc::clone(&self.snapshots), cost, config.time_calls)
     }
 
     /// Waits until every thread has said where it runs; says which could not be pinned.

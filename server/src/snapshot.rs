@@ -3,6 +3,7 @@
 
 use crate::admission::Admission;
 use crate::call_queue::CallQueue;
+use crate::call_times::CallTimesSum;
 use crate::cost::StageCosts;
 use crate::meters::{Meters, OutMeters};
 use echo_common::{clock, cpu_time};
@@ -49,6 +50,8 @@ pub struct Snapshot {
     pub reads: u64,
     /// Write system calls.
     pub writes: u64,
+    /// Polls of the readers, those that did not sleep too.
+    pub polls: u64,
     /// Connections open now.
     pub connections_open: usize,
     /// By reader.
@@ -159,6 +162,11 @@ impl Snapshots {
         serde_json::to_string(&self.take()).expect("a snapshot has only string keys and numbers")
     }
 
+    /// How long calls were in the server, of all threads.
+    pub fn call_times(&self) -> CallTimesSum {
+        CallTimesSum::of(self.meters.out().map(|out| &out.times))
+    }
+
     /// The counters now.
     pub fn take(&self) -> Snapshot {
         let meters = &self.meters;
@@ -189,6 +197,7 @@ impl Snapshots {
             calls_in_server: (calls + stats_calls).saturating_sub(replies + replies_undeliverable),
             bytes_in: meters.readers.iter().map(|reader| reader.bytes_in.get()).sum(),
             reads: meters.readers.iter().map(|reader| reader.reads.get()).sum(),
+            polls: meters.readers.iter().map(|reader| reader.polls.get()).sum(),
             connections_open: self.admission.open(),
             readers: self.readers(),
             handlers: self.handlers(),

@@ -50,13 +50,13 @@ pub fn summary(last: &Snapshot) -> String {
     let seconds = last.uptime_ns as f64 / 1e9;
     let mut out = format!(
         "{}served {} calls in {seconds:.1} s: {} replies sent, {} undeliverable, \
-         {} handler panics, {:.2} us CPU per call",
+         {} handler panics, {} CPU per call",
         if last.emulated { "emulated: " } else { "" },
         grouped(last.calls),
         grouped(last.replies),
         grouped(last.replies_undeliverable),
         grouped(last.handler_panics),
-        per(last.cpu_ns, last.calls) / 1e3,
+        cpu_per_call(last),
     );
     out += "\ncounters:";
     let _ = write!(
@@ -79,6 +79,13 @@ pub fn summary(last: &Snapshot) -> String {
         let _ = write!(out, " {name}={count}");
     }
     out
+}
+
+fn cpu_per_call(last: &Snapshot) -> String {
+    match last.calls {
+        0 => "n/a us".to_owned(),
+        calls => format!("{:.2} us", last.cpu_ns as f64 / 1e3 / calls as f64),
+    }
 }
 
 #[cfg(test)]

@@ -7,5 +7,6 @@ mod faults;
 mod kit;
 mod open_loop;
 mod pair;
+mod readme;
 mod reports;
 mod usage;

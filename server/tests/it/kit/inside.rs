@@ -162,6 +162,7 @@ pub(crate) fn config(service: Arc<dyn Service>) -> Config {
         remote_stats: true,
         service,
         costs: StageCosts::default(),
+        time_calls: true,
     }
 }
 
