@@ -4,6 +4,7 @@ pub mod address;
 pub mod cgroup;
 pub mod clock;
 pub mod cpu_time;
+pub mod date;
 pub mod host;
 pub mod open_files;
 pub mod pinning;

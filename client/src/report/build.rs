@@ -10,7 +10,7 @@ use super::stages::StageFigures;
 use super::verdict::{Evidence, verdict};
 use super::{
     CpuPerCall, EndedBy, HostFigures, Little, OutcomeCounts, Rates, Report, SCHEMA_VERSION, Window,
-    WorkerFigures, date, ratio,
+    WorkerFigures, ratio,
 };
 use crate::latency::Summary;
 use crate::options::Arrivals;
@@ -18,11 +18,11 @@ use crate::outcome::{LostKind, Outcomes};
 use crate::pacing::Pace;
 use crate::plan::Plan;
 use crate::run::{NamedResult, RunResult};
-use echo_common::host;
 use echo_common::quantity::format_duration;
 use echo_common::signals::Signal;
 use echo_common::wire::native::Status;
 use echo_common::{address, open_files};
+use echo_common::{date, host};
 
 /// How many calls there were and how long they took on average, in microseconds.
 type Mean = Option<(u64, f64)>;

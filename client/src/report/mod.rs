@@ -2,7 +2,6 @@
 
 mod build;
 mod checks;
-mod date;
 mod errors;
 mod evidence;
 mod json;

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Now, such as `2026-11-30T11:16:05Z`.
 #[expect(clippy::disallowed_methods, reason = "the date of a report is the wall clock's")]
-pub(super) fn now() -> String {
+pub fn now() -> String {
     format(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
