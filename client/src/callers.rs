@@ -10,26 +10,32 @@ pub(crate) enum Callers {
     /// Fewer callers than connections: each goes on to the connection that has been idle longest,
     /// so that all are used.
     Rotating(usize),
+    /// Each call goes to the next connection in turn, whatever is in flight there: a slow
+    /// connection holds up every caller in the end, and all connections get equally many calls.
+    InTurn(usize),
 }
 
 /// Callers that go from connection to connection.
 #[derive(Debug)]
 pub(crate) struct Rotation {
     idle_callers: u64,
-    /// The longest idle first. A connection that was lost stays in until its turn comes.
-    idle_connections: VecDeque<usize>,
+    /// The longest idle first, or the next in turn. A connection that was lost stays in until its
+    /// turn comes.
+    connections: VecDeque<usize>,
+    /// Whether connections take turns with calls in flight on them, too.
+    in_turn: bool,
 }
 
 impl Rotation {
     /// The rotation over `connections` idle connections, if callers rotate at all.
     pub(crate) fn of(callers: &Callers, connections: usize) -> Option<Rotation> {
-        match *callers {
-            Callers::PerConnection(_) => None,
-            Callers::Rotating(callers) => Some(Rotation {
-                idle_callers: callers as u64,
-                idle_connections: (0..connections).collect(),
-            }),
-        }
+        let (callers, in_turn) = match *callers {
+            Callers::PerConnection(_) => return None,
+            Callers::Rotating(callers) => (callers, false),
+            Callers::InTurn(callers) => (callers, true),
+        };
+        let idle_callers = callers as u64;
+        Some(Rotation { idle_callers, connections: (0..connections).collect(), in_turn })
     }
 
     /// The connection for the next call, if there is an idle caller for it. `tried` must follow,
@@ -38,22 +44,27 @@ impl Rotation {
         if self.idle_callers == 0 {
             return None;
         }
-        self.idle_connections.pop_front()
+        self.connections.pop_front()
     }
 
     /// Whether a call was started on what `next` gave.
     pub(crate) fn tried(&mut self, connection: usize, started: bool) {
-        if started {
-            self.idle_callers -= 1;
-        } else {
-            self.idle_connections.push_front(connection);
+        if !started {
+            self.connections.push_front(connection);
+            return;
+        }
+        self.idle_callers -= 1;
+        if self.in_turn {
+            self.connections.push_back(connection);
         }
     }
 
-    /// Calls on a connection have ended: their callers and the connection are idle.
+    /// Calls on a connection have ended: so many callers are idle, and the connection is.
     pub(crate) fn came_back(&mut self, callers: u64, connection: usize) {
         self.idle_callers += callers;
-        self.idle_connections.push_back(connection);
+        if !self.in_turn {
+            self.connections.push_back(connection);
+        }
     }
 
     /// Calls have ended together with their connection.
@@ -77,6 +88,24 @@ mod tests {
             rotation.came_back(1, first);
         }
         assert_eq!(order, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn in_turn_every_connection_gets_equally_many_calls_whatever_is_in_flight() {
+        let mut rotation = Rotation::of(&Callers::InTurn(7), 3).unwrap();
+        let mut order = Vec::new();
+        while let Some(next) = rotation.next() {
+            rotation.tried(next, true);
+            order.push(next);
+        }
+        assert_eq!(order, [0, 1, 2, 0, 1, 2, 0], "as many as there are callers");
+        rotation.came_back(2, 2);
+        for expected in [1, 2] {
+            let next = rotation.next().unwrap();
+            assert_eq!(next, expected, "not where calls ended");
+            rotation.tried(next, true);
+        }
+        assert_eq!(rotation.next(), None);
     }
 
     #[test]

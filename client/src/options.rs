@@ -53,6 +53,20 @@ pub struct Options {
     #[arg(env = "ECHO_CLIENT_DURATION", help_heading = LOAD)]
     pub duration: Option<Duration>,
 
+    /// Where a caller's next call goes: to its own connection, or to the next one in turn as freon's
+    /// do, so that all connections get equally many calls. Fewer callers than connections go from
+    /// one to another in any case
+    #[arg(long, value_name = "HOW", default_value = "fixed", conflicts_with = "rate")]
+    #[arg(env = "ECHO_CLIENT_CALLERS", help_heading = LOAD)]
+    pub callers: CallerOrder,
+
+    /// How long a caller waits after the end of its call until it calls again (a closed loop with
+    /// think time)
+    #[arg(long, value_name = "TIME", default_value = "0", allow_hyphen_values = true)]
+    #[arg(value_parser = duration_in(Duration::ZERO..=THINK_MAX), conflicts_with = "rate")]
+    #[arg(env = "ECHO_CLIENT_THINK", help_heading = LOAD)]
+    pub think: Duration,
+
     /// Calls per second, sent by a schedule whether the earlier ones have been answered or not (an
     /// open loop); latency counts from when a call was due. -t or --in-flight then only bound what
     /// may be in flight: calls that find no room are sent late, and the report says how late
@@ -182,6 +196,16 @@ pub enum Verify {
     None,
 }
 
+/// Where a caller's next call goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallerOrder {
+    /// To the caller's own connection.
+    Fixed,
+    /// To the next connection in turn.
+    Turns,
+}
+
 /// How the calls of an open loop are spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -249,6 +273,7 @@ const WORKERS_MAX: u64 = 1024;
 const PAYLOAD_MAX: u64 = (4 << 30) - 64;
 const MILLISECOND: Duration = Duration::from_millis(1);
 const DURATION_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+const THINK_MAX: Duration = Duration::from_secs(60);
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
 const INTERVAL_MIN: Duration = Duration::from_millis(100);
 const INTERVAL_MAX: Duration = Duration::from_secs(3600);

@@ -2,7 +2,7 @@
 //! socket is opened.
 
 use crate::callers::Callers;
-use crate::options::{Options, Verify};
+use crate::options::{CallerOrder, Options, Verify};
 use crate::pacing::Pace;
 
 use echo_common::address::{self, AddressError};
@@ -53,6 +53,11 @@ pub(crate) enum PlanError {
          allowed: at most {IN_FLIGHT_TOTAL_MAX}"
     )]
     TooManyInFlight { clients: u64, in_flight: u64, total: u64 },
+    #[error(
+        "--callers turns with {callers} callers on {clients} connections needs tables for {room} \
+         calls; allowed: at most {IN_FLIGHT_TOTAL_MAX}"
+    )]
+    TooManyTurns { callers: u64, clients: u64, room: u64 },
 }
 
 impl PlanError {
@@ -82,6 +87,10 @@ impl Plan {
         let callers = options.threads.unwrap_or(clients * in_flight);
         if callers > IN_FLIGHT_TOTAL_MAX {
             return Err(PlanError::TooManyInFlight { clients, in_flight, total: callers });
+        }
+        let room = callers.saturating_mul(clients);
+        if options.callers == CallerOrder::Turns && room > IN_FLIGHT_TOTAL_MAX {
+            return Err(PlanError::TooManyTurns { callers, clients, room });
         }
         let (connections, callers) = (clients as usize, callers as usize);
         let half = pinning::usable_cpus(&allowed_cpus) / 2;
@@ -123,17 +132,28 @@ impl Plan {
     pub(crate) fn share(&self, index: usize) -> Share {
         let (workers, connections, callers) = (self.workers, self.connections, self.callers);
         let mine = |of: usize| of / workers + usize::from(index < of % workers);
-        if callers < connections {
-            return Share {
-                connections: mine(connections),
-                callers: Callers::Rotating(mine(callers)),
-            };
+        if self.callers_rotate() {
+            let rotating = if callers < connections { Callers::Rotating } else { Callers::InTurn };
+            return Share { connections: mine(connections), callers: rotating(mine(callers)) };
         }
         let windows: Vec<usize> = (index..connections)
             .step_by(workers)
             .map(|c| callers / connections + usize::from(c < callers % connections))
             .collect();
         Share { connections: windows.len(), callers: Callers::PerConnection(windows) }
+    }
+
+    /// Whether callers go from connection to connection.
+    pub(crate) fn callers_rotate(&self) -> bool {
+        self.callers < self.connections || self.options.callers == CallerOrder::Turns
+    }
+
+    /// Calls in flight on one connection at most.
+    pub(crate) fn in_flight_per_connection(&self) -> usize {
+        match self.options.callers {
+            CallerOrder::Turns => self.callers.div_ceil(self.workers),
+            CallerOrder::Fixed => self.callers.div_ceil(self.connections),
+        }
     }
 
     /// The length that replies are asked to have, if not that of the call.
@@ -178,6 +198,21 @@ mod tests {
         assert_eq!(plan(&["--workers", "8", "-t", "2"]).workers, 2);
     }
 
+    #[test]
+    fn callers_in_turn_are_dealt_to_workers_and_bounded() {
+        let turns = plan(&["--callers", "turns", "--clients", "5", "-t", "9", "--workers", "2"]);
+        let shares: Vec<_> = (0..2).map(|i| turns.share(i)).collect();
+        let callers = shares.iter().map(|share| match share.callers {
+            Callers::InTurn(callers) => callers,
+            _ => panic!("{share:?}"),
+        });
+        assert_eq!(callers.collect::<Vec<_>>(), [5, 4]);
+        assert_eq!((turns.callers_rotate(), turns.in_flight_per_connection()), (true, 5));
+        let many = ["echo-client", "--callers", "turns", "--clients", "10000", "-t", "10000"];
+        let error = Plan::new(Options::parse_from(many), vec![0]).unwrap_err();
+        assert!(error.to_string().contains("100000000 calls; allowed"), "{error}");
+    }
+
     proptest! {
         #[test]
         fn connections_and_callers_are_dealt_out_completely_and_evenly(
@@ -197,6 +232,7 @@ mod tests {
                         prop_assert!((1..=share.connections).contains(count));
                         rotating += count;
                     }
+                    Callers::InTurn(_) => prop_assert!(false, "nobody asked for turns"),
                 }
             }
             prop_assert_eq!(windows.iter().sum::<usize>() + rotating, callers);

@@ -94,6 +94,7 @@ pub(crate) fn run(
         extras: extras(plan),
         stages: plan.options.stages,
         pace: plan.pace,
+        think_ns: clock::ns(plan.options.think),
         interval_ns: clock::ns(plan.options.interval),
     });
     let (sender, events) = mpsc::channel();

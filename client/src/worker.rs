@@ -2,6 +2,7 @@
 
 mod clockwork;
 mod open_loop;
+mod thinking;
 
 use crate::call_frames::CallFrames;
 use crate::callers::{Callers, Rotation};
@@ -23,6 +24,7 @@ use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
+use thinking::Thinking;
 
 const EVENTS_PER_TURN: usize = 1024;
 /// Texts about lost connections that a worker keeps for the report.
@@ -40,6 +42,8 @@ pub(crate) struct Job {
     pub(crate) stages: Option<u64>,
     /// The schedule of an open loop.
     pub(crate) pace: Option<Pace>,
+    /// Between the end of a call and its caller's next one, in a closed loop.
+    pub(crate) think_ns: u64,
     /// Parts of the latencies go to main this often.
     pub(crate) interval_ns: u64,
 }
@@ -67,6 +71,7 @@ pub(crate) struct Worker<'a> {
     open_connections: usize,
     rotation: Option<Rotation>,
     open_loop: Option<Box<OpenLoop>>,
+    thinking: Option<Box<Thinking>>,
     /// Connections with bytes that no edge will announce again.
     unfinished: Vec<usize>,
     view: View,
@@ -104,6 +109,7 @@ impl<'a> Worker<'a> {
         let window = |index: usize| match callers {
             Callers::PerConnection(windows) => windows[index],
             Callers::Rotating(_) => 1,
+            Callers::InTurn(callers) => *callers,
         };
         let count = connected.len();
         let unfinished =
@@ -122,6 +128,7 @@ impl<'a> Worker<'a> {
             open_connections: count,
             rotation: Rotation::of(callers, count),
             open_loop: None,
+            thinking: None,
             unfinished,
             view: job.control.view(),
             budget_used_up: false,
@@ -141,11 +148,13 @@ impl<'a> Worker<'a> {
     pub(crate) fn run(mut self) -> io::Result<WorkerResult> {
         let mut events = Events::with_capacity(EVENTS_PER_TURN);
         self.open_loop = OpenLoop::begin(self.job, self.index, &self.poll)?;
+        self.thinking = Thinking::begin(self.job, &self.poll)?;
         self.start_everywhere();
         self.publish();
         while !self.is_finished() {
             self.load.turn(&self.view, self.now_ns);
             self.arm_timer()?;
+            self.arm_thinking()?;
             match self.poll.poll(&mut events, Some(self.poll_timeout())) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -163,6 +172,7 @@ impl<'a> Worker<'a> {
             self.now_ns = now_ns();
             self.end_interval();
             self.send_due();
+            self.end_pauses();
             self.scan();
             self.publish();
         }
@@ -188,7 +198,7 @@ impl<'a> Worker<'a> {
         let Token(index) = event.token();
         match event.token() {
             WAKER => return,
-            TIMER => return self.open_loop.iter_mut().for_each(|open_loop| open_loop.fired()),
+            TIMER => return self.timer_fired(),
             _ => {}
         }
         if event.is_writable() && self.connections[index].as_ref().is_some_and(Connection::owes) {
@@ -236,21 +246,27 @@ impl<'a> Worker<'a> {
         if self.job.fail_fast && !self.desk.ledger.outcomes.all_well() {
             self.stop_run();
         }
-        match &mut self.rotation {
-            None if self.open_loop.is_some() => {}
-            None => {
-                self.start(index, now_ns);
+        match (&mut self.rotation, &mut self.thinking) {
+            (None, _) if self.open_loop.is_some() => {}
+            (None, None) => {
+                self.start(index, callers, now_ns);
             }
-            Some(rotation) => rotation.came_back(callers, index),
+            (None, Some(thinking)) => thinking.pause(Some(index), callers, now_ns),
+            (Some(rotation), None) => rotation.came_back(callers, index),
+            (Some(rotation), Some(thinking)) => {
+                rotation.came_back(0, index);
+                thinking.pause(None, callers, now_ns);
+            }
         }
     }
 
-    /// Starts as many calls on a connection as it and the budget allow, and writes them at once.
-    fn start(&mut self, index: usize, now_ns: u64) -> u64 {
+    /// Starts up to `callers` calls on a connection, as many as it and the budget allow, and writes
+    /// them at once.
+    fn start(&mut self, index: usize, callers: u64, now_ns: u64) -> u64 {
         let Some(connection) = &mut self.connections[index] else {
             return 0;
         };
-        let wanted = connection.free() as u64;
+        let wanted = callers.min(connection.free() as u64);
         let (granted, measured) = match self.view.phase {
             Phase::WarmUp => (wanted, false),
             Phase::Measured if !self.budget_used_up && now_ns < self.view.end_ns => {
@@ -279,7 +295,7 @@ impl<'a> Worker<'a> {
             if self.connections[index].is_none() {
                 continue;
             }
-            let started = self.start(index, now_ns()) > 0;
+            let started = self.start(index, 1, now_ns()) > 0;
             if let Some(rotation) = &mut self.rotation {
                 rotation.tried(index, started);
             }
@@ -298,7 +314,7 @@ impl<'a> Worker<'a> {
         }
         let now = now_ns();
         for index in 0..self.connections.len() {
-            self.start(index, now);
+            self.start(index, u64::MAX, now);
         }
     }
 
@@ -343,8 +359,10 @@ impl<'a> Worker<'a> {
         if self.job.fail_fast {
             self.stop_run();
         }
-        if let Some(rotation) = &mut self.rotation {
-            rotation.callers_came_back(calls_ended + open);
+        match (&mut self.rotation, &mut self.thinking) {
+            (None, _) => {}
+            (Some(rotation), None) => rotation.callers_came_back(calls_ended + open),
+            (Some(_), Some(thinking)) => thinking.pause(None, calls_ended + open, now_ns),
         }
     }
 

@@ -1,7 +1,8 @@
 //! What the run was asked to do: the options with their defaults, and what they came to.
 
-use crate::options::{Arrivals, Format, Progress, Switch, Verify};
+use crate::options::{Arrivals, CallerOrder, Format, Progress, Switch, Verify};
 use crate::plan::Plan;
+use echo_common::clock;
 use echo_common::pinning::format_cpu_list;
 use echo_common::quantity::format_duration;
 use serde::Serialize;
@@ -37,6 +38,8 @@ pub(crate) struct OptionValues {
     threads: Option<u64>,
     in_flight: Option<u64>,
     calls: Option<u64>,
+    callers: CallerOrder,
+    think: String,
     rate: Option<f64>,
     arrivals: Option<Arrivals>,
     duration: Option<String>,
@@ -73,9 +76,9 @@ pub(crate) fn settings(plan: &Plan, open_files: u64) -> Settings {
         addresses: plan.addresses.iter().map(ToString::to_string).collect(),
         connections: plan.connections,
         callers: plan.callers,
-        in_flight_per_connection: plan.callers.div_ceil(plan.connections),
-        callers_rotate: plan.callers < plan.connections,
-        think_time_us: 0,
+        in_flight_per_connection: plan.in_flight_per_connection(),
+        callers_rotate: plan.callers_rotate(),
+        think_time_us: clock::ns(options.think) / 1000,
         workers: plan.workers,
         worker_cpus: (!plan.pins.is_empty()).then(|| format_cpu_list(&plan.pins)),
         payload_bytes: options.payload,
@@ -99,6 +102,8 @@ pub(crate) fn option_values(plan: &Plan) -> OptionValues {
         in_flight: options.threads.is_none().then_some((plan.callers / plan.connections) as u64),
         // freon's default is in force if nothing else ends the run.
         calls: plan.calls,
+        callers: options.callers,
+        think: format_duration(options.think),
         rate: options.rate,
         arrivals: options.rate.map(|_| options.arrivals),
         duration: options.duration.map(format_duration),

@@ -7,12 +7,12 @@ use super::server::{ServerFigures, ThreadFigures};
 use super::verdict::percent;
 use super::{Figures, Report};
 use crate::options::Verify;
-use echo_common::quantity::{format_size, grouped};
+use echo_common::quantity::{format_duration, format_size, grouped};
 use std::fmt::Write;
+use std::time::Duration;
 
-const CLOSED_LOOP: &str = "closed: a caller calls again as soon as its call has ended (think \
-    time 0); latency is from the sending of a call to the reading of its reply; min, max and mean \
-    are exact, percentiles to 0.1 %";
+const CLOSED_LOOP: &str = "; latency is from the sending of a call to the reading of its reply; \
+    min, max and mean are exact, percentiles to 0.1 %";
 const OPEN_LOOP: &str = "open: calls are sent by a schedule, whether earlier ones were answered or \
     not; latency is the response time, from when a call was due to the reading of its reply; min, \
     max and mean are exact, percentiles to 0.1 %";
@@ -160,8 +160,15 @@ fn load(page: &mut Page, report: &Report) {
     let settings = &report.settings;
     page.section("Load");
     let loop_text = match report.open_loop {
-        Some(_) => OPEN_LOOP,
-        None => CLOSED_LOOP,
+        Some(_) => OPEN_LOOP.to_owned(),
+        None => {
+            let think = Duration::from_micros(settings.think_time_us);
+            let when = match settings.think_time_us {
+                0 => "as soon as its call has ended (think time 0)".to_owned(),
+                _ => format!("{} after the end of its call (think time)", format_duration(think)),
+            };
+            format!("closed: a caller calls again {when}{CLOSED_LOOP}")
+        }
     };
     page.field("loop", loop_text);
     let connect = &report.connect_us;

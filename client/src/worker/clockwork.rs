@@ -31,6 +31,12 @@ impl Worker<'_> {
         self.rotate();
     }
 
+    /// The timer of the open loop, or of callers that think, has fired.
+    pub(super) fn timer_fired(&mut self) {
+        self.open_loop.iter_mut().for_each(|open_loop| open_loop.fired());
+        self.thinking.iter_mut().for_each(|thinking| thinking.fired());
+    }
+
     fn scan_period_ns(&self) -> u64 {
         (self.job.timeout_ns / 8).clamp(1_000_000, 1_000_000_000)
     }

@@ -66,3 +66,22 @@ fn callers_that_are_fewer_than_connections_use_them_all() {
 fn without_verification_only_lengths_count() {
     check_count("-n 100 --verify none", 100);
 }
+
+#[test]
+fn callers_in_turn_and_callers_that_think_make_exactly_the_calls_asked_for() {
+    check_count("-n 1003 --clients 10 -t 100 --callers turns --workers 3", 1003);
+    check_count("-n 1003 --clients 10 -t 100 --callers turns --think 1ms", 1003);
+    check_count("-n 103 --clients 10 -t 3 --think 1ms --workers 2", 103);
+    check_count("-n 1003 --clients 30 -t 100 --think 1ms", 1003);
+}
+
+/// Each caller can make at most duration / think calls, and one more.
+#[test]
+fn callers_think_between_their_calls() {
+    let peer = Peer::echo();
+    let json = run(&peer, "--duration 300ms --clients 3 -t 6 --think 100ms").json();
+    assert!((6..=24).contains(&outcome(&json, "ok")), "{}", json["outcomes"]);
+    assert_eq!(json["settings"]["think_time_us"], 100_000);
+    assert_eq!(json["options"]["think"], "100ms");
+    assert!(json["little"]["mean_in_flight"].as_f64().unwrap() < 6.0, "{}", json["little"]);
+}
