@@ -1,6 +1,8 @@
 //! The lab: experiments as data, honest statistics, models and charts. The programs that it
 //! measures are started as processes; it shares no code with them but the clock and the words.
 
+pub mod process;
+
 use std::process::ExitCode;
 
 use clap::Parser;
