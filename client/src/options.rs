@@ -53,9 +53,9 @@ pub struct Options {
     #[arg(env = "ECHO_CLIENT_DURATION", help_heading = LOAD)]
     pub duration: Option<Duration>,
 
-    /// Where a caller's next call goes: to its own connection, or to the next one in turn as freon's
-    /// do, so that all connections get equally many calls. Fewer callers than connections go from
-    /// one to another in any case
+    /// Where a caller's next call goes: to its own connection, or to the next one in turn as
+    /// freon's do, so that all connections get equally many calls. Fewer callers than connections
+    /// go from one to another in any case
     #[arg(long, value_name = "HOW", default_value = "fixed", conflicts_with = "rate")]
     #[arg(env = "ECHO_CLIENT_CALLERS", help_heading = LOAD)]
     pub callers: CallerOrder,

@@ -156,9 +156,10 @@ mod tests {
 
     #[test]
     fn cargos_messages_name_the_program() {
-        let messages = "noise\n{\"target\":{\"name\":\"echo-server\"},\"executable\":null}\n\
-                        {\"target\":{\"name\":\"echo-server\"},\"executable\":\"/t/echo-server\"}\n";
-        assert_eq!(executable(messages, "echo-server"), Some(PathBuf::from("/t/echo-server")));
+        let messages = "noise\n\
+                        {\"target\":{\"name\":\"echo-server\"},\"executable\":null}\n\
+                        {\"target\":{\"name\":\"echo-server\"},\"executable\":\"/t/server\"}\n";
+        assert_eq!(executable(messages, "echo-server"), Some(PathBuf::from("/t/server")));
         assert_eq!(executable(messages, "echo-client"), None);
     }
 }
