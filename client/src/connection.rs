@@ -4,6 +4,7 @@ use crate::call_frames::CallFrames;
 use crate::call_table::CallTable;
 use crate::outbox::{Flushed, Outbox};
 use crate::outcome::{Extras, Failure, Ledger, LostKind};
+use crate::reason::Reason;
 use crate::reply_reader::{Ending, Reading, ReplyReader};
 use crate::stages::Sampler;
 use echo_common::clock::now_ns;
@@ -198,7 +199,7 @@ impl From<Ending> for Lost {
     fn from(ending: Ending) -> Lost {
         let text = Some(ending.to_string());
         let kind = match ending {
-            Ending::Refused(status, _) => LostKind::Refused(status),
+            Ending::Refused(status, _) => LostKind::Refused(Reason::Status(status)),
             Ending::Header(_) | Ending::TooLong { .. } | Ending::NotAnAnswer(_) => {
                 LostKind::Protocol
             }

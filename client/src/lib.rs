@@ -35,6 +35,7 @@ mod payload;
 mod plan;
 mod program;
 mod progress;
+mod reason;
 mod remote_stats;
 mod reply_reader;
 mod report;

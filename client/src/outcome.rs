@@ -3,6 +3,7 @@
 use crate::call_table::EndedCall;
 use crate::intervals::Part;
 use crate::latency::Latency;
+use crate::reason::Reason;
 use crate::reply_reader::printable;
 use crate::stages::StageTimes;
 use echo_common::wire::native::Stages;
@@ -13,9 +14,9 @@ use std::collections::BTreeMap;
 pub(crate) enum LostKind {
     /// The peer closed it in good order.
     Eof,
-    /// The server said in an error frame that it does not want the connection, with this status.
-    Refused(u16),
-    /// What came was not our framing.
+    /// The server said that it does not want the connection, and why.
+    Refused(Reason),
+    /// What came was not in the framing that the run speaks.
     Protocol,
     /// The operating system's error number.
     Os(i32),
@@ -27,8 +28,8 @@ pub(crate) struct Outcomes {
     pub(crate) started: u64,
     pub(crate) ok: u64,
     pub(crate) mismatch: u64,
-    /// By status of the error frame.
-    pub(crate) error_replies: BTreeMap<u16, u64>,
+    /// By the reason that the server gave.
+    pub(crate) error_replies: BTreeMap<Reason, u64>,
     pub(crate) timed_out: u64,
     pub(crate) lost: BTreeMap<LostKind, u64>,
     pub(crate) abandoned: u64,
@@ -44,7 +45,7 @@ pub(crate) struct Outcomes {
 }
 
 impl Outcomes {
-    /// Calls that an error frame answered.
+    /// Calls that the server answered with an error.
     pub(crate) fn error_reply(&self) -> u64 {
         self.error_replies.values().sum()
     }
@@ -76,6 +77,12 @@ impl Outcomes {
             && self.connections_lost.is_empty()
     }
 
+    fn count_error_reply(&mut self, reason: Reason, calls: u64) {
+        let replies = &mut self.error_replies;
+        let is_new = replies.len() >= REASONS_MAX && !replies.contains_key(&reason);
+        *replies.entry(if is_new { Reason::Other } else { reason }).or_default() += calls;
+    }
+
     /// Adds another worker's counts.
     pub(crate) fn add(&mut self, other: &Outcomes) {
         self.started += other.started;
@@ -88,7 +95,9 @@ impl Outcomes {
         self.warmup_failed += other.warmup_failed;
         self.late_replies += other.late_replies;
         self.unexpected_replies += other.unexpected_replies;
-        add_each(&mut self.error_replies, &other.error_replies);
+        for (&reason, &count) in &other.error_replies {
+            self.count_error_reply(reason, count);
+        }
         add_each(&mut self.lost, &other.lost);
         add_each(&mut self.connections_lost, &other.connections_lost);
     }
@@ -105,8 +114,8 @@ fn add_each<K: Ord + Copy>(into: &mut BTreeMap<K, u64>, from: &BTreeMap<K, u64>)
 pub(crate) enum Failure {
     /// The reply had wrong bytes or a wrong length.
     Mismatch,
-    /// The server answered with an error frame of this status.
-    ErrorReply(u16),
+    /// The server answered with an error, for this reason.
+    ErrorReply(Reason),
     /// No answer within the call's time limit.
     TimedOut,
     /// Its connection was lost.
@@ -147,8 +156,8 @@ pub(crate) struct Ledger {
     pub(crate) failure_latency: Latency,
     /// Where sampled calls spent their time, if any were to be sampled.
     pub(crate) stage_times: Option<Box<StageTimes>>,
-    /// The first words that came with each status of an error frame, safe to print.
-    pub(crate) error_texts: BTreeMap<u16, String>,
+    /// The first words that came with each reason of an error reply, safe to print.
+    pub(crate) error_texts: BTreeMap<Reason, String>,
     /// Calls ended `ok` and otherwise that are in parts already.
     given: (u64, u64),
     /// When the first measured call was started.
@@ -240,9 +249,7 @@ impl Ledger {
         let outcomes = &mut self.outcomes;
         match failure {
             Failure::Mismatch => outcomes.mismatch += 1,
-            Failure::ErrorReply(status) => {
-                *outcomes.error_replies.entry(status).or_default() += 1;
-            }
+            Failure::ErrorReply(reason) => outcomes.count_error_reply(reason, 1),
             Failure::TimedOut => outcomes.timed_out += 1,
             Failure::Lost(kind) => *outcomes.lost.entry(kind).or_default() += 1,
             Failure::Abandoned => outcomes.abandoned += 1,
@@ -253,10 +260,10 @@ impl Ledger {
         }
     }
 
-    /// Keeps the words of the first error frame of each status.
-    pub(crate) fn error_text(&mut self, status: u16, text: &[u8]) {
+    /// Keeps the words of the first error reply with each reason.
+    pub(crate) fn error_text(&mut self, reason: Reason, text: &[u8]) {
         if self.error_texts.len() < ERROR_TEXTS_MAX {
-            self.error_texts.entry(status).or_insert_with(|| printable(text));
+            self.error_texts.entry(reason).or_insert_with(|| printable(text));
         }
     }
 
@@ -304,8 +311,8 @@ impl Ledger {
             times.service.add(&more.service);
             times.delay.add(&more.delay);
         }
-        for (&status, text) in &other.error_texts {
-            self.error_texts.entry(status).or_insert_with(|| text.clone());
+        for (&reason, text) in &other.error_texts {
+            self.error_texts.entry(reason).or_insert_with(|| text.clone());
         }
         self.first_start_ns = earliest(self.first_start_ns, other.first_start_ns);
         self.last_end_ns = self.last_end_ns.max(other.last_end_ns);
@@ -317,7 +324,10 @@ fn earliest(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     a.into_iter().chain(b).min()
 }
 
-/// Statuses whose words are kept; a server that invents more gets counts only.
+/// Reasons of error replies that are told apart; a server that invents more gets one count for
+/// all others.
+const REASONS_MAX: usize = 64;
+/// Reasons whose words are kept.
 const ERROR_TEXTS_MAX: usize = 32;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use crate::call_frames::CallFrames;
 use crate::call_table::{CallTable, Found, wants_stages};
 use crate::outcome::{Failure, Ledger};
+use crate::reason::Reason;
 use echo_common::wire::native::{
     BODY_MIN, CONNECTION_ID, FLAG_WANT_STAGES, HEADER_LEN, Header, HeaderError, Kind, STAGES_LEN,
     Stages,
@@ -240,8 +241,9 @@ impl Body {
             }
             Content::Error { status, text } => match to.table.end(self.id) {
                 Found::Open(call) => {
-                    to.ledger.failed(call, Failure::ErrorReply(status), to.now_ns);
-                    to.ledger.error_text(status, &text);
+                    let reason = Reason::Status(status);
+                    to.ledger.failed(call, Failure::ErrorReply(reason), to.now_ns);
+                    to.ledger.error_text(reason, &text);
                 }
                 other => not_open(other, to),
             },

@@ -17,7 +17,7 @@ enum Step {
 fn failures() -> impl Strategy<Value = Failure> {
     prop_oneof![
         Just(Failure::Mismatch),
-        (0u16..9).prop_map(Failure::ErrorReply),
+        (0u16..200).prop_map(|status| Failure::ErrorReply(Reason::Status(status))),
         Just(Failure::Abandoned),
     ]
 }

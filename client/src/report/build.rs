@@ -290,7 +290,7 @@ fn server_cpu_share(run: &RunResult, cpus: f64) -> Option<f64> {
 
 fn notes(plan: &Plan, run: &RunResult) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
-    let malformed = LostKind::Refused(Status::Malformed as u16);
+    let malformed = LostKind::Refused(Status::Malformed.into());
     if plan.options.stages.is_some()
         && run.ledger.outcomes.connections_lost.contains_key(&malformed)
     {

@@ -1,7 +1,6 @@
 //! What went wrong, by kind, with the words of the operating system or of the server.
 
 use crate::outcome::{Ledger, LostKind};
-use echo_common::wire::native::Status;
 use serde::Serialize;
 use std::io;
 
@@ -14,8 +13,8 @@ pub(crate) struct ErrorKind {
     pub(crate) cause: String,
     /// The operating system's number.
     pub(crate) errno: Option<i32>,
-    /// The status of the server's error frame.
-    pub(crate) status: Option<u16>,
+    /// The server's own number for it.
+    pub(crate) status: Option<u32>,
     /// In words.
     pub(crate) text: Option<String>,
     pub(crate) calls: u64,
@@ -51,12 +50,12 @@ pub(crate) fn errors(ledger: &Ledger, timeout: &str) -> Vec<ErrorKind> {
         ),
     ];
     all.retain(|kind| kind.calls > 0);
-    all.extend(outcomes.error_replies.iter().map(|(&status, &calls)| ErrorKind {
+    all.extend(outcomes.error_replies.iter().map(|(reason, &calls)| ErrorKind {
         outcome: "error_reply",
-        cause: status_word(status),
+        cause: reason.to_string(),
         errno: None,
-        status: Some(status),
-        text: ledger.error_texts.get(&status).cloned(),
+        status: reason.number(),
+        text: ledger.error_texts.get(reason).cloned(),
         calls,
         connections: 0,
     }));
@@ -78,14 +77,14 @@ pub(crate) fn errors(ledger: &Ledger, timeout: &str) -> Vec<ErrorKind> {
     all
 }
 
-fn lost_words(kind: LostKind) -> (String, Option<i32>, Option<u16>, String) {
+fn lost_words(kind: LostKind) -> (String, Option<i32>, Option<u32>, String) {
     let plain = |cause: &str, text: &str| (cause.to_owned(), None, None, text.to_owned());
     match kind {
         LostKind::Eof => plain("eof", "the server closed the connection"),
-        LostKind::Protocol => plain("protocol", "the server sent what is not our framing"),
-        LostKind::Refused(status) => {
-            let text = format!("the server refused the connection: {}", status_word(status));
-            ("refused".to_owned(), None, Some(status), text)
+        LostKind::Protocol => plain("protocol", "the server sent what cannot be read as replies"),
+        LostKind::Refused(reason) => {
+            let text = format!("the server refused the connection: {reason}");
+            ("refused".to_owned(), None, reason.number(), text)
         }
         LostKind::Os(errno) => {
             let error = io::Error::from_raw_os_error(errno);
@@ -101,26 +100,12 @@ fn lost_words(kind: LostKind) -> (String, Option<i32>, Option<u16>, String) {
     }
 }
 
-/// The name of an error frame's status.
-fn status_word(status: u16) -> String {
-    let word = match Status::from_wire(status) {
-        Some(Status::Malformed) => "malformed",
-        Some(Status::FrameTooLarge) => "frame_too_large",
-        Some(Status::TooBusy) => "too_busy",
-        Some(Status::Internal) => "internal",
-        Some(Status::Stopping) => "stopping",
-        Some(Status::Refused) => "refused",
-        Some(Status::TimedOut) => "timed_out",
-        None => return format!("status_{status}"),
-    };
-    word.to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::call_table::EndedCall;
     use crate::outcome::{Extras, Failure};
+    use crate::reason::{ClassName, Reason};
 
     #[test]
     fn each_way_to_fail_has_a_line_of_its_own_and_the_calls_add_up() {
@@ -128,11 +113,13 @@ mod tests {
             Failure::Mismatch,
             Failure::TimedOut,
             Failure::Abandoned,
-            Failure::ErrorReply(3),
-            Failure::ErrorReply(999),
+            Failure::ErrorReply(Reason::Status(3)),
+            Failure::ErrorReply(Reason::Status(999)),
+            Failure::ErrorReply(Reason::Class(ClassName::new(b"a.BusyException"))),
+            Failure::ErrorReply(Reason::OmStatus(3)),
             Failure::Lost(LostKind::Eof),
             Failure::Lost(LostKind::Protocol),
-            Failure::Lost(LostKind::Refused(5)),
+            Failure::Lost(LostKind::Refused(Reason::Status(5))),
             Failure::Lost(LostKind::Os(104)),
             Failure::Lost(LostKind::Os(32)),
             Failure::Lost(LostKind::Os(110)),
@@ -144,7 +131,7 @@ mod tests {
         }
         ledger.connection_lost(LostKind::Os(104));
         ledger.connection_lost(LostKind::Os(111));
-        ledger.error_text(3, b"queue full\x1b[2J");
+        ledger.error_text(Reason::Status(3), b"queue full\x1b[2J");
         let errors = errors(&ledger, "30s");
         assert_eq!(errors.len(), ways.len() + 1, "and a connection without calls");
         assert_eq!(errors.iter().map(|e| e.calls).sum::<u64>(), ledger.outcomes.not_ok());
