@@ -10,8 +10,59 @@ use echo_common::wire::native::{
 };
 use std::io::IoSlice;
 
-/// Bytes of the longest header with its extension.
-pub(crate) const CALL_HEAD_MAX: usize = HEADER_LEN + RESP_SIZE_LEN;
+/// How a call of some framing is made from its id.
+pub(crate) trait Frames {
+    /// The payloads of all calls.
+    fn payload(&self) -> &Payload;
+
+    /// Bytes of a call before its payload.
+    fn head_len(&self, id: u64) -> usize;
+
+    /// Appends what stands before a call's payload.
+    fn put_head(&self, id: u64, out: &mut Vec<u8>);
+
+    /// What stands behind every call's payload.
+    fn tail(&self) -> &[u8];
+
+    /// Bytes of a whole call.
+    #[inline]
+    fn call_len(&self, id: u64) -> usize {
+        self.head_len(id) + self.payload().len() + self.tail().len()
+    }
+
+    /// Appends a whole call.
+    #[inline]
+    fn encode(&self, id: u64, out: &mut Vec<u8>) {
+        self.put_head(id, out);
+        let payload = self.payload();
+        let mut position = 0;
+        while position < payload.len() {
+            let piece = payload.call_piece(id, position);
+            out.extend_from_slice(piece);
+            position += piece.len();
+        }
+        out.extend_from_slice(self.tail());
+    }
+
+    /// Adds slices of the call `id` from its byte `skip` on, as long as there is room. Nothing is
+    /// copied: they point into `head`, which `put_head` made, into the pattern and to the tail.
+    fn slices<'a>(&'a self, id: u64, head: &'a [u8], skip: usize, out: &mut SliceList<'a>) {
+        let payload = self.payload();
+        if skip < head.len() {
+            out.push(&head[skip..]);
+        }
+        let mut position = skip.saturating_sub(head.len());
+        while position < payload.len() && !out.is_full() {
+            let piece = payload.call_piece(id, position);
+            out.push(piece);
+            position += piece.len();
+        }
+        let behind = skip.saturating_sub(head.len() + payload.len());
+        if behind < self.tail().len() {
+            out.push(&self.tail()[behind..]);
+        }
+    }
+}
 
 /// Where the flags are in a header.
 const FLAGS_AT: usize = 5;
@@ -46,18 +97,6 @@ impl CallFrames {
         }
     }
 
-    /// Bytes of a call's frame.
-    #[inline]
-    pub(crate) fn call_len(&self) -> usize {
-        self.head_len() + self.payload.len()
-    }
-
-    /// Bytes of a call's header and extension.
-    #[inline]
-    fn head_len(&self) -> usize {
-        HEADER_LEN + self.resp_size.map_or(0, |size| size.len())
-    }
-
     /// Bytes of a correct reply's payload.
     #[inline]
     pub(crate) fn reply_len(&self) -> usize {
@@ -84,61 +123,36 @@ impl CallFrames {
     pub(crate) fn matches(&self, id: u64, position: usize, bytes: &[u8]) -> bool {
         !self.verify || self.payload.matches(id, position, bytes)
     }
+}
 
-    /// Appends a whole call.
+impl Frames for CallFrames {
     #[inline]
-    pub(crate) fn encode(&self, id: u64, out: &mut Vec<u8>) {
+    fn payload(&self) -> &Payload {
+        &self.payload
+    }
+
+    #[inline]
+    fn head_len(&self, _: u64) -> usize {
+        HEADER_LEN + self.resp_size.map_or(0, |size| size.len())
+    }
+
+    #[inline]
+    fn put_head(&self, id: u64, out: &mut Vec<u8>) {
         let mut head = [0; HEADER_LEN];
-        self.put_header(id, &mut head);
-        out.extend_from_slice(&head);
-        if let Some(size) = &self.resp_size {
-            out.extend_from_slice(size);
-        }
-        let mut position = 0;
-        while position < self.payload.len() {
-            let piece = self.payload.call_piece(id, position);
-            out.extend_from_slice(piece);
-            position += piece.len();
-        }
-    }
-
-    /// A call's header and extension, and how long they are.
-    pub(crate) fn head(&self, id: u64) -> ([u8; CALL_HEAD_MAX], usize) {
-        let mut head = [0; CALL_HEAD_MAX];
-        self.put_header(id, &mut head[..HEADER_LEN]);
-        if let Some(size) = &self.resp_size {
-            head[HEADER_LEN..].copy_from_slice(size);
-        }
-        (head, self.head_len())
-    }
-
-    #[inline]
-    fn put_header(&self, id: u64, head: &mut [u8]) {
         head[..8].copy_from_slice(&self.call_start);
         head[8..].copy_from_slice(&id.to_be_bytes());
         if wants_stages(id) {
             head[FLAGS_AT] |= FLAG_WANT_STAGES;
         }
+        out.extend_from_slice(&head);
+        if let Some(size) = &self.resp_size {
+            out.extend_from_slice(size);
+        }
     }
 
-    /// Adds slices of the call `id` from byte `skip` of its frame on, as long as there is room.
-    /// Nothing is copied: they point into `head` and into the pattern.
-    pub(crate) fn slices<'a>(
-        &'a self,
-        id: u64,
-        head: &'a [u8],
-        skip: usize,
-        out: &mut SliceList<'a>,
-    ) {
-        if skip < head.len() {
-            out.push(&head[skip..]);
-        }
-        let mut position = skip.saturating_sub(head.len());
-        while position < self.payload.len() && !out.is_full() {
-            let piece = self.payload.call_piece(id, position);
-            out.push(piece);
-            position += piece.len();
-        }
+    #[inline]
+    fn tail(&self) -> &[u8] {
+        &[]
     }
 }
 

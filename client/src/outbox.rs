@@ -1,6 +1,6 @@
 //! Calls that a connection still owes to its socket, as ids and one offset.
 
-use crate::call_frames::{CALL_HEAD_MAX, CallFrames, SliceList};
+use crate::call_frames::{Frames, SliceList};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write};
 
@@ -12,7 +12,7 @@ const SCRATCH_MAX: usize = 256 << 10;
 /// The same after a write that the socket did not take whole: it has room for less, and what it
 /// does not take is put together again.
 const SCRATCH_AFTER_SHORT_WRITE: usize = 64 << 10;
-/// Calls in one vectored write; each takes two slices.
+/// Calls in one vectored write at most; each takes two slices or more.
 const VECTORED_CALLS: usize = 16;
 
 /// Started calls whose bytes the socket has not taken.
@@ -62,18 +62,18 @@ impl Outbox {
     pub(crate) fn flush(
         &mut self,
         socket: &mut impl Write,
-        frames: &CallFrames,
+        frames: &impl Frames,
         scratch: &mut Vec<u8>,
     ) -> Flushed {
         while !self.ids.is_empty() {
-            let written = if frames.payload.len() <= COPIED_PAYLOAD_MAX {
+            let written = if frames.payload().len() <= COPIED_PAYLOAD_MAX {
                 self.write_copied(socket, frames, scratch)
             } else {
-                self.write_vectored(socket, frames)
+                self.write_vectored(socket, frames, scratch)
             };
             match written {
                 Ok(0) => return Flushed::Broken(ErrorKind::WriteZero.into()),
-                Ok(bytes) => self.advance(bytes, frames.call_len()),
+                Ok(bytes) => self.advance(bytes, frames),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Flushed::Blocked,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Flushed::Broken(error),
@@ -85,37 +85,54 @@ impl Outbox {
     fn write_copied(
         &self,
         socket: &mut impl Write,
-        frames: &CallFrames,
+        frames: &impl Frames,
         scratch: &mut Vec<u8>,
     ) -> io::Result<usize> {
         scratch.clear();
         let bytes = if self.front_written == 0 { SCRATCH_MAX } else { SCRATCH_AFTER_SHORT_WRITE };
-        let most = (bytes / frames.call_len()).max(1);
-        for &id in self.ids.iter().take(most) {
+        for &id in &self.ids {
             frames.encode(id, scratch);
+            if scratch.len() >= bytes {
+                break;
+            }
         }
         socket.write(&scratch[self.front_written..])
     }
 
-    fn write_vectored(&self, socket: &mut impl Write, frames: &CallFrames) -> io::Result<usize> {
-        let mut heads = [([0; CALL_HEAD_MAX], 0); VECTORED_CALLS];
-        for (head, &id) in heads.iter_mut().zip(&self.ids) {
-            *head = frames.head(id);
+    fn write_vectored(
+        &self,
+        socket: &mut impl Write,
+        frames: &impl Frames,
+        scratch: &mut Vec<u8>,
+    ) -> io::Result<usize> {
+        scratch.clear();
+        let mut ends = [0; VECTORED_CALLS];
+        for (end, &id) in ends.iter_mut().zip(&self.ids) {
+            frames.put_head(id, scratch);
+            *end = scratch.len();
         }
         let mut slices = SliceList::new();
-        let mut skip = self.front_written;
-        for ((head, len), &id) in heads.iter().zip(&self.ids) {
-            frames.slices(id, &head[..*len], skip, &mut slices);
-            skip = 0;
+        let (mut begin, mut skip) = (0, self.front_written);
+        for (&end, &id) in ends.iter().zip(&self.ids) {
+            frames.slices(id, &scratch[begin..end], skip, &mut slices);
+            (begin, skip) = (end, 0);
         }
         socket.write_vectored(slices.as_slices())
     }
 
     #[inline]
-    fn advance(&mut self, bytes: usize, call_len: usize) {
-        let written = self.front_written + bytes;
-        let whole = written / call_len;
-        self.front_written = written % call_len;
+    fn advance(&mut self, bytes: usize, frames: &impl Frames) {
+        let mut written = self.front_written + bytes;
+        let mut whole = 0;
+        for &id in &self.ids {
+            let call_len = frames.call_len(id);
+            if written < call_len {
+                break;
+            }
+            written -= call_len;
+            whole += 1;
+        }
+        self.front_written = written;
         if whole == self.ids.len() {
             self.ids.clear();
         } else {
@@ -127,6 +144,7 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call_frames::CallFrames;
     use proptest::prelude::*;
 
     /// Takes bytes as the script says; 0 in the script means "would block".

@@ -1,6 +1,7 @@
 //! Streams of answers, right and wrong, whole and in pieces.
 
 use super::*;
+use crate::call_frames::Frames;
 use crate::outcome::{Extras, Outcomes};
 use echo_common::wire::native::{FLAG_WANT_STAGES, Status, error_frame};
 use proptest::prelude::*;
