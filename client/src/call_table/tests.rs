@@ -1,0 +1,154 @@
+//! Ids that come back, once, twice, late or never given out.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+#[test]
+fn a_reply_ends_its_call_once() {
+    let mut table = CallTable::new(2, false);
+    let id = table.start(5, true, false);
+    assert_eq!(table.open(), 1);
+    assert_eq!(table.end(id), Found::Open(EndedCall { due_ns: 5, sent_ns: 5, measured: true }));
+    assert_eq!(table.end(id), Found::Unknown);
+    assert_eq!(table.free(), 2);
+}
+
+#[test]
+fn a_slot_used_again_has_another_id() {
+    let mut table = CallTable::new(1, false);
+    let first = table.start(1, false, false);
+    table.end(first);
+    let second = table.start(2, false, false);
+    assert_ne!(first, second);
+    assert_eq!(table.end(first), Found::Unknown);
+    assert!(table.is_open(second));
+}
+
+#[test]
+fn only_a_timed_out_call_can_be_late() {
+    let mut table = CallTable::new(1, false);
+    let id = table.start(10, true, false);
+    table.expire(9, |_, _| panic!("not due"));
+    let mut timed_out = Vec::new();
+    table.expire(10, |id, call| timed_out.push((id, call.sent_ns)));
+    assert_eq!(timed_out, [(id, 10)]);
+    table.expect_late(1);
+    assert_eq!(table.end(id + (7 << 32)), Found::Unknown, "an id never given out");
+    assert_eq!(table.end(id), Found::Late);
+    assert_eq!(table.end(id), Found::Unknown, "a second reply to it");
+}
+
+#[test]
+fn ids_that_were_never_given_out_are_unknown() {
+    let mut table = CallTable::new(3, false);
+    for id in [0, 2, 3, 1 << 32, u64::MAX] {
+        assert_eq!(table.end(id), Found::Unknown, "{id}");
+    }
+}
+
+#[test]
+fn generations_wrap() {
+    let mut table = CallTable::new(1, false);
+    table.slots[0].generation = u32::MAX;
+    let last = table.start(0, true, false);
+    assert!(matches!(table.end(last), Found::Open(_)));
+    let next = table.start(0, true, false);
+    assert_eq!(next, 0);
+    assert_eq!(table.end(last), Found::Unknown);
+    assert!(matches!(table.end(next), Found::Open(_)));
+}
+
+#[test]
+fn a_call_that_asks_for_stages_is_known_by_its_id() {
+    let mut table = CallTable::new(2, false);
+    let (plain, asking) = (table.start(1, true, false), table.start(2, true, true));
+    assert_eq!((wants_stages(plain), wants_stages(asking)), (false, true));
+    let flipped = |id: u64| id ^ u64::from(WANTS_STAGES);
+    assert_eq!(table.end(flipped(plain)), Found::Unknown, "not the id that was given out");
+    assert!(!table.is_open(flipped(asking)) && table.is_open(asking));
+    assert!(matches!(table.end(asking), Found::Open(call) if call.sent_ns == 2));
+}
+
+#[test]
+fn a_call_sent_late_counts_from_when_it_was_due_and_expires_from_when_it_was_sent() {
+    let mut table = CallTable::new(2, true);
+    let id = table.start(10, true, false);
+    table.sent(id, 50);
+    table.expire(49, |_, _| panic!("it was sent later"));
+    let late = EndedCall { due_ns: 10, sent_ns: 50, measured: true };
+    assert_eq!(table.end(id), Found::Open(late));
+}
+
+fn ring(capacity: usize) -> CallTable {
+    CallTable::counted(capacity, false, Sequence::own())
+}
+
+#[test]
+fn counted_ids_begin_at_zero_and_follow_one_another() {
+    let mut table = ring(3);
+    for expected in 0..1000 {
+        let id = table.start(7, true, false);
+        assert_eq!(id, expected);
+        assert!(table.is_open(id));
+        let ended = EndedCall { due_ns: 7, sent_ns: 7, measured: true };
+        assert_eq!(table.end(id), Found::Open(ended));
+        assert_eq!(table.end(id), Found::Unknown, "a second reply to it");
+    }
+}
+
+#[test]
+fn a_call_that_is_never_answered_costs_others_no_more_than_an_id() {
+    let mut table = ring(4);
+    let stuck = table.start(0, true, false);
+    let mut largest = 0;
+    for _ in 0..10_000 {
+        largest = table.start(1, true, false);
+        assert!(matches!(table.end(largest), Found::Open(_)));
+    }
+    assert!(largest < 10_000 + 10_000 / 7 + 2, "{largest}: one place of eight is taken");
+    assert!(table.is_open(stuck));
+    assert!(matches!(table.end(stuck), Found::Open(call) if call.sent_ns == 0));
+}
+
+#[test]
+fn only_a_timed_out_call_of_a_ring_can_be_late() {
+    let mut table = ring(2);
+    let id = table.start(10, true, false);
+    table.expire(10, |_, _| {});
+    assert_eq!((table.open(), table.free()), (0, 2));
+    table.expect_late(1);
+    for unknown in [id + 1, u64::from(u32::MAX), 1 << 31, u64::MAX] {
+        assert_eq!(table.end(unknown), Found::Unknown, "{unknown} was never given out");
+    }
+    assert_eq!(table.end(id), Found::Late);
+    assert_eq!(table.end(id), Found::Unknown);
+}
+
+proptest! {
+    #[test]
+    fn a_ring_finds_each_call_by_its_id_and_only_those(
+        capacity in 1usize..20,
+        steps in prop::collection::vec((any::<bool>(), any::<prop::sample::Index>()), 0..300),
+    ) {
+        let mut table = ring(capacity);
+        let mut open = BTreeMap::new();
+        for (at, (start, which)) in steps.into_iter().enumerate() {
+            let at = at as u64;
+            if start && table.free() > 0 {
+                let id = table.start(at, at % 3 == 0, false);
+                prop_assert!(open.insert(id, at).is_none(), "{} twice", id);
+            } else if !open.is_empty() {
+                let id = *open.keys().nth(which.index(open.len())).unwrap();
+                let due_ns = open.remove(&id).unwrap();
+                let ended = EndedCall { due_ns, sent_ns: due_ns, measured: due_ns % 3 == 0 };
+                prop_assert_eq!(table.end(id), Found::Open(ended));
+                prop_assert_eq!(table.end(id), Found::Unknown);
+            }
+            prop_assert_eq!((table.open(), table.free()), (open.len(), capacity - open.len()));
+        }
+        let mut left = BTreeMap::new();
+        table.expire(u64::MAX, |id, call| assert!(left.insert(id, call.due_ns).is_none()));
+        prop_assert_eq!(left, open);
+    }
+}
