@@ -3,7 +3,6 @@
 use crate::control::Control;
 use crate::latency::Latency;
 use echo_common::clock::{self, elapsed_ns, now_ns};
-use echo_common::wire::native::PREAMBLE;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use rustix::io::Errno;
@@ -20,7 +19,7 @@ const SCAN: Duration = Duration::from_millis(20);
 /// The poll token of a worker's waker; connections count up from 0.
 pub(crate) const WAKER: Token = Token(usize::MAX);
 
-/// A connection that is set up and has sent its preamble.
+/// A connection that is set up and has sent its opening.
 #[derive(Debug)]
 pub(crate) struct Connected {
     pub(crate) stream: TcpStream,
@@ -45,11 +44,13 @@ pub(crate) struct ConnectPhase {
 }
 
 /// What to connect to, and how long a try may take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     /// The addresses of one server; the next is tried when one fails.
     pub(crate) addresses: &'a [SocketAddr],
     pub(crate) timeout: Duration,
+    /// What a connection sends first, by its index.
+    pub(crate) opening: &'a dyn Fn(usize) -> Vec<u8>,
 }
 
 struct Pending {
@@ -155,7 +156,7 @@ impl Connector<'_> {
             return;
         };
         self.pending[at].readable |= event.is_readable() || event.is_read_closed();
-        match finish_connect(&mut self.pending[at].stream) {
+        match finish_connect(&mut self.pending[at].stream, || (self.target.opening)(index)) {
             Ok(false) => {}
             Ok(true) => {
                 let pending = self.pending.swap_remove(at);
@@ -220,7 +221,7 @@ fn start_connect(address: SocketAddr, index: usize, poll: &Poll) -> io::Result<T
 }
 
 /// Whether the connection stands. A readiness event alone does not say so.
-fn finish_connect(stream: &mut TcpStream) -> io::Result<bool> {
+fn finish_connect(stream: &mut TcpStream, opening: impl FnOnce() -> Vec<u8>) -> io::Result<bool> {
     if let Some(error) = stream.take_error()? {
         return Err(error);
     }
@@ -233,10 +234,11 @@ fn finish_connect(stream: &mut TcpStream) -> io::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotConnected => return Ok(false),
         Err(error) => return Err(error),
     }
-    // A fresh socket has room for 8 bytes.
-    match stream.write(&PREAMBLE) {
-        Ok(written) if written == PREAMBLE.len() => Ok(true),
-        Ok(_) => Err(io::Error::new(ErrorKind::WriteZero, "the preamble could not be sent")),
+    let opening = opening();
+    // A fresh socket has room for some thousand bytes.
+    match stream.write(&opening) {
+        Ok(written) if written == opening.len() => Ok(true),
+        Ok(_) => Err(io::Error::new(ErrorKind::WriteZero, "the opening could not be sent")),
         Err(error) => Err(error),
     }
 }

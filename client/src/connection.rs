@@ -1,11 +1,12 @@
 //! One connection: the calls in flight on it, what it owes its socket, where its replies stand.
 
-use crate::call_frames::CallFrames;
 use crate::call_table::CallTable;
+use crate::conversation::{Conversation, Framing};
+use crate::hadoop;
 use crate::outbox::{Flushed, Outbox};
 use crate::outcome::{Extras, Failure, Ledger, LostKind};
 use crate::reason::Reason;
-use crate::reply_reader::{Ending, Reading, ReplyReader};
+use crate::reply_reader::{Ending, Reading};
 use crate::stages::Sampler;
 use echo_common::clock::now_ns;
 use mio::net::TcpStream;
@@ -17,27 +18,25 @@ const READS_PER_PASS: usize = 4;
 const READ_BUFFER_LEN: usize = 256 << 10;
 
 /// A connection that is set up.
-pub(crate) struct Connection {
+pub(crate) struct Connection<'a> {
     stream: TcpStream,
     table: CallTable,
-    reader: ReplyReader,
+    conversation: Conversation<'a>,
     outbox: Outbox,
 }
 
 /// What a worker lends to the connection it serves.
-pub(crate) struct Desk<'a> {
-    pub(crate) frames: &'a CallFrames,
+pub(crate) struct Desk {
     pub(crate) ledger: Ledger,
     pub(crate) sampler: Sampler,
     pub(crate) read_buffer: Box<[u8]>,
     pub(crate) scratch: Vec<u8>,
 }
 
-impl<'a> Desk<'a> {
+impl Desk {
     /// Empty buffers and an empty ledger.
-    pub(crate) fn new(frames: &'a CallFrames, extras: Extras, sampler: Sampler) -> Desk<'a> {
+    pub(crate) fn new(extras: Extras, sampler: Sampler) -> Desk {
         Desk {
-            frames,
             ledger: Ledger::new(extras),
             sampler,
             read_buffer: vec![0; READ_BUFFER_LEN].into_boxed_slice(),
@@ -64,13 +63,19 @@ pub(crate) struct Lost {
     pub(crate) text: Option<String>,
 }
 
-impl Connection {
-    /// A connection with room for `window` calls in flight.
-    pub(crate) fn new(stream: TcpStream, window: usize, open_loop: bool) -> Connection {
+impl<'a> Connection<'a> {
+    /// Connection `number`, with room for `window` calls in flight.
+    pub(crate) fn new(
+        stream: TcpStream,
+        framing: &'a Framing,
+        number: u64,
+        window: usize,
+        open_loop: bool,
+    ) -> Connection<'a> {
         Connection {
             stream,
-            table: CallTable::new(window, open_loop),
-            reader: ReplyReader::new(),
+            table: framing.table(window, open_loop),
+            conversation: Conversation::new(framing, number),
             outbox: Outbox::default(),
         }
     }
@@ -97,7 +102,7 @@ impl Connection {
     /// empty, unless the peer has `closed`: then only the end of the stream is the end. Returns
     /// the time of the last read.
     #[inline]
-    pub(crate) fn read(&mut self, closed: bool, desk: &mut Desk<'_>) -> (ReadEnd, u64) {
+    pub(crate) fn read(&mut self, closed: bool, desk: &mut Desk) -> (ReadEnd, u64) {
         let mut now = 0;
         for _ in 0..READS_PER_PASS {
             let read = self.stream.read(&mut desk.read_buffer);
@@ -111,14 +116,11 @@ impl Connection {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return (ReadEnd::Lost(Lost::by(&error)), now),
             };
-            let mut reading = Reading {
-                frames: desk.frames,
-                table: &mut self.table,
-                ledger: &mut desk.ledger,
-                now_ns: now,
-            };
-            if let Err(ending) = self.reader.feed(&desk.read_buffer[..bytes], &mut reading) {
-                return (ReadEnd::Lost(ending.into()), now);
+            let mut reading =
+                Reading { table: &mut self.table, ledger: &mut desk.ledger, now_ns: now };
+            let fed = self.conversation.feed(&desk.read_buffer[..bytes], &mut reading);
+            if let Err(lost) = fed {
+                return (ReadEnd::Lost(lost), now);
             }
             if bytes < desk.read_buffer.len() && !closed {
                 return (ReadEnd::Drained, now);
@@ -129,7 +131,7 @@ impl Connection {
 
     /// Enters `calls` new calls; `flush` writes them.
     #[inline]
-    pub(crate) fn start(&mut self, calls: u64, measured: bool, now_ns: u64, desk: &mut Desk<'_>) {
+    pub(crate) fn start(&mut self, calls: u64, measured: bool, now_ns: u64, desk: &mut Desk) {
         for _ in 0..calls {
             let id = self.table.start(now_ns, measured, desk.sampler.pick());
             self.outbox.push(id);
@@ -138,13 +140,7 @@ impl Connection {
     }
 
     /// Enters a call that was due before it is sent now; `flush` writes it.
-    pub(crate) fn start_due(
-        &mut self,
-        due_ns: u64,
-        measured: bool,
-        now_ns: u64,
-        desk: &mut Desk<'_>,
-    ) {
+    pub(crate) fn start_due(&mut self, due_ns: u64, measured: bool, now_ns: u64, desk: &mut Desk) {
         let id = self.table.start(due_ns, measured, desk.sampler.pick());
         self.table.sent(id, now_ns);
         self.outbox.push(id);
@@ -153,8 +149,8 @@ impl Connection {
 
     /// Writes what is owed, as far as the socket takes it.
     #[inline]
-    pub(crate) fn flush(&mut self, desk: &mut Desk<'_>) -> Result<(), io::Error> {
-        match self.outbox.flush(&mut self.stream, desk.frames, &mut desk.scratch) {
+    pub(crate) fn flush(&mut self, desk: &mut Desk) -> Result<(), io::Error> {
+        match self.conversation.flush(&mut self.outbox, &mut self.stream, &mut desk.scratch) {
             Flushed::All | Flushed::Blocked => Ok(()),
             Flushed::Broken(error) => Err(error),
         }
@@ -180,7 +176,8 @@ impl Connection {
     }
 
     fn end_of_stream(&self) -> Lost {
-        let text = self.reader.in_mid_frame().then(|| "the server closed in mid-frame".to_owned());
+        let text =
+            self.conversation.in_mid_reply().then(|| "the server closed in mid-reply".to_owned());
         Lost { kind: LostKind::Eof, text }
     }
 }
@@ -203,6 +200,17 @@ impl From<Ending> for Lost {
             Ending::Header(_) | Ending::TooLong { .. } | Ending::NotAnAnswer(_) => {
                 LostKind::Protocol
             }
+        };
+        Lost { kind, text }
+    }
+}
+
+impl From<hadoop::Ending> for Lost {
+    fn from(ending: hadoop::Ending) -> Lost {
+        let text = Some(ending.to_string());
+        let kind = match ending {
+            hadoop::Ending::Refused { reason, .. } => LostKind::Refused(reason),
+            hadoop::Ending::Unreadable(_) => LostKind::Protocol,
         };
         Lost { kind, text }
     }

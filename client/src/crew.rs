@@ -3,6 +3,7 @@
 
 use crate::connect::{self, ConnectFailure, Target, WAKER};
 use crate::control::Control;
+use crate::conversation;
 use crate::intervals::Part;
 use crate::latency::Latency;
 use crate::notice;
@@ -157,7 +158,12 @@ fn work(start: Start) -> io::Result<Option<WorkerResult>> {
         notice::warning(format_args!("worker-{index:02} runs unpinned: {error}"));
     }
     let control: &Control = &job.control;
-    let target = Target { addresses: &plan.addresses, timeout: plan.options.connect_timeout };
+    let opening = |connection| job.framing.opening(conversation::number(index, connection));
+    let target = Target {
+        addresses: &plan.addresses,
+        timeout: plan.options.connect_timeout,
+        opening: &opening,
+    };
     let phase = connect::connect_all(&mut poll, target, share.connections, control)?;
     if !phase.failures.is_empty() {
         control.fail_connecting();

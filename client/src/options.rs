@@ -1,5 +1,6 @@
 //! The options of echo-client. Their words are fixed; what they mean together is `plan.rs`.
 
+use crate::hadoop::Service;
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Parser, ValueEnum};
 use echo_common::quantity::{count_in, duration_in, rate, size_in};
@@ -102,6 +103,39 @@ pub struct Options {
     #[arg(env = "ECHO_CLIENT_VERIFY", help_heading = LOAD)]
     pub verify: Verify,
 
+    /// How to speak with the server: echo-server's own framing, or Hadoop RPC version 9 (SIMPLE
+    /// authentication), as with an Ozone Manager
+    #[arg(long, value_name = "NAME", default_value = "native")]
+    #[arg(env = "ECHO_CLIENT_PROTOCOL", help_heading = PROTOCOL)]
+    pub protocol: Protocol,
+
+    /// Hadoop: what to call. `om` is an Ozone Manager's EchoRPC as `freon ome` calls it, `test` the
+    /// TestRpcService of Hadoop's own benchmark, NAME:VERSION the method `echo` of that protocol,
+    /// one bytes or string field numbered 1 both ways [default: om]
+    #[arg(long, value_name = "SERVICE", env = "ECHO_CLIENT_SERVICE", help_heading = PROTOCOL)]
+    pub service: Option<Service>,
+
+    /// Hadoop: whom to call as [default: HADOOP_USER_NAME, or the login name]
+    #[arg(long, value_name = "NAME", value_parser = user)]
+    #[arg(env = "ECHO_CLIENT_USER", help_heading = PROTOCOL)]
+    pub user: Option<String>,
+
+    /// Hadoop: a client id and a counter of calls for each connection, or one of both for all, as
+    /// the clients of one Java process have [default: own]
+    #[arg(long, value_name = "WHOSE", env = "ECHO_CLIENT_CLIENT_ID", help_heading = PROTOCOL)]
+    pub client_id: Option<ClientIds>,
+
+    /// Hadoop: what an `om` returns: so many bytes as it is asked for, whose length alone can be
+    /// checked, or the call's payload (echo-server --hadoop-echo payload) [default: size]
+    #[arg(long, value_name = "WHAT", env = "ECHO_CLIENT_HADOOP_ECHO", help_heading = PROTOCOL)]
+    pub hadoop_echo: Option<HadoopEcho>,
+
+    /// Hadoop: the longest reply that is taken, headers included; 0 for any. A longer one ends its
+    /// connection [default: 128MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size_in(0..=PACKET_MAX))]
+    #[arg(env = "ECHO_CLIENT_MAX_REPLY_SIZE", allow_hyphen_values = true, help_heading = PROTOCOL)]
+    pub max_reply_size: Option<u64>,
+
     /// One call in so many asks the server how long it spent in each of its stages [default: none];
     /// the report sets the rest, network and client, beside them
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
@@ -186,6 +220,36 @@ pub struct Options {
     pub server_stats: Switch,
 }
 
+/// The framings that are spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// echo-server's own.
+    Native,
+    /// Hadoop RPC version 9.
+    Hadoop,
+}
+
+/// Who has a client id of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClientIds {
+    /// Each connection.
+    Own,
+    /// All connections have the same.
+    Shared,
+}
+
+/// What an Ozone Manager's echo returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HadoopEcho {
+    /// As many bytes as it is asked for: every real one.
+    Size,
+    /// The payload of the call.
+    Payload,
+}
+
 /// How replies are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -251,6 +315,7 @@ pub enum Switch {
 }
 
 const LOAD: &str = "Load";
+const PROTOCOL: &str = "Protocol";
 const LIMITS: &str = "Time limits and failures";
 const PLACEMENT: &str = "Placement";
 const REPORT: &str = "Report";
@@ -271,9 +336,20 @@ const STAGES_MAX: u64 = 1_000_000_000;
 const WORKERS_MAX: u64 = 1024;
 /// What the u32 length word of a frame leaves beside headers.
 const PAYLOAD_MAX: u64 = (4 << 30) - 64;
+/// What the length word of a Hadoop packet can say.
+const PACKET_MAX: u64 = (2 << 30) - 1;
+/// Longest user name, so that a fresh socket takes the connection context whole.
+const USER_MAX: usize = 1024;
 const MILLISECOND: Duration = Duration::from_millis(1);
 const DURATION_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 const THINK_MAX: Duration = Duration::from_secs(60);
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
 const INTERVAL_MIN: Duration = Duration::from_millis(100);
 const INTERVAL_MAX: Duration = Duration::from_secs(3600);
+
+fn user(text: &str) -> Result<String, String> {
+    match text.len() {
+        1..=USER_MAX => Ok(text.to_owned()),
+        len => Err(format!("a name of {len} bytes; allowed: 1 to {USER_MAX}")),
+    }
+}

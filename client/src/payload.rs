@@ -3,6 +3,8 @@
 
 /// A longer payload repeats the pattern, so that memory does not follow `--payload`.
 const PATTERN_MAX: usize = 1 << 20;
+/// What payloads of text are made of.
+const TEXT: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 /// Places at which a payload can begin.
 const OFFSETS: usize = 256;
 
@@ -24,6 +26,15 @@ impl Payload {
             pseudo_random(len.min(PATTERN_MAX) + OFFSETS)
         };
         Payload { pattern, len, reply_len }
+    }
+
+    /// The same, of letters, digits and two signs: text in every encoding.
+    pub(crate) fn text(len: usize, reply_len: usize) -> Payload {
+        let mut payload = Payload::new(len, reply_len);
+        for byte in &mut payload.pattern {
+            *byte = TEXT[usize::from(*byte) % TEXT.len()];
+        }
+        payload
     }
 
     /// Bytes of a call's payload.
@@ -151,8 +162,11 @@ mod tests {
             id: u64,
             cut in 0usize..1000,
             wrong in 0usize..1000,
+            text: bool,
         ) {
-            let payload = Payload::new(len, reply_len);
+            prop_assume!(!text || len > 0);
+            let payload =
+                if text { Payload::text(len, reply_len) } else { Payload::new(len, reply_len) };
             let mut reply = reply_bytes(&payload, id);
             let cut = cut % reply_len;
             let accepts = |reply: &[u8]| {

@@ -1,4 +1,4 @@
-//! Bytes from the server to ended calls. A reply is compared as it arrives: what is kept between
+//! Bytes from the server to ended calls, in the native framing. A reply is compared as it arrives: what is kept between
 //! two reads is at most one header, or how much of a body is still to come.
 
 use crate::call_frames::CallFrames;
@@ -12,7 +12,7 @@ use echo_common::wire::native::{
 use thiserror::Error;
 
 /// Bytes kept of an error frame's text.
-const ERROR_TEXT_MAX: usize = 256;
+pub(crate) const ERROR_TEXT_MAX: usize = 256;
 
 /// Why nothing that comes on this connection can be used any more.
 #[derive(Debug, PartialEq, Eq, Error)]
@@ -63,7 +63,6 @@ enum Content {
 
 /// What reading needs to know and to write to.
 pub(crate) struct Reading<'a> {
-    pub(crate) frames: &'a CallFrames,
     pub(crate) table: &'a mut CallTable,
     pub(crate) ledger: &'a mut Ledger,
     pub(crate) now_ns: u64,
@@ -77,15 +76,20 @@ impl ReplyReader {
 
     /// Takes the next bytes of the stream, all of them; ends the calls that they answer.
     #[inline]
-    pub(crate) fn feed(&mut self, mut bytes: &[u8], to: &mut Reading<'_>) -> Result<(), Ending> {
+    pub(crate) fn feed(
+        &mut self,
+        mut bytes: &[u8],
+        frames: &CallFrames,
+        to: &mut Reading<'_>,
+    ) -> Result<(), Ending> {
         loop {
             if self.head_len == 0 && self.body.is_none() {
-                bytes = whole_replies(bytes, to);
+                bytes = whole_replies(bytes, frames, to);
             }
             if bytes.is_empty() {
                 return Ok(());
             }
-            bytes = self.one_frame(bytes, to)?;
+            bytes = self.one_frame(bytes, frames, to)?;
         }
     }
 
@@ -98,6 +102,7 @@ impl ReplyReader {
     fn one_frame<'b>(
         &mut self,
         mut bytes: &'b [u8],
+        frames: &CallFrames,
         to: &mut Reading<'_>,
     ) -> Result<&'b [u8], Ending> {
         if self.body.is_none() {
@@ -109,13 +114,13 @@ impl ReplyReader {
                 return Ok(bytes);
             }
             self.head_len = 0;
-            self.body = Some(begin_body(&self.head, to)?);
+            self.body = Some(begin_body(&self.head, frames, to)?);
         }
         let Some(body) = &mut self.body else {
             return Ok(bytes);
         };
         let (front, rest) = bytes.split_at(bytes.len().min(body.remaining));
-        body.take(front, to.frames);
+        body.take(front, frames);
         if body.remaining == 0
             && let Some(body) = self.body.take()
         {
@@ -128,25 +133,26 @@ impl ReplyReader {
 /// Ends the calls of correct replies that lie whole at the front of `bytes`; returns what is left.
 /// This loop is the client's speed.
 #[inline]
-fn whole_replies<'b>(mut bytes: &'b [u8], to: &mut Reading<'_>) -> &'b [u8] {
-    let total = HEADER_LEN + to.frames.reply_len();
+fn whole_replies<'b>(mut bytes: &'b [u8], frames: &CallFrames, to: &mut Reading<'_>) -> &'b [u8] {
+    let total = HEADER_LEN + frames.reply_len();
     while bytes.len() >= total {
         let (frame, rest) = bytes.split_at(total);
         let Some((head, payload)) = frame.split_first_chunk() else {
             return bytes;
         };
-        let Some(id) = to.frames.correct_reply_id(head) else {
+        let Some(id) = frames.correct_reply_id(head) else {
             return bytes;
         };
-        let matched = to.frames.matches(id, 0, payload);
+        let matched = frames.matches(id, 0, payload);
         end_reply(id, matched, to);
         bytes = rest;
     }
     bytes
 }
 
+/// Ends a call with its reply.
 #[inline]
-fn end_reply(id: u64, matched: bool, to: &mut Reading<'_>) {
+pub(crate) fn end_reply(id: u64, matched: bool, to: &mut Reading<'_>) {
     match to.table.end(id) {
         Found::Open(call) if matched => to.ledger.ok(call, to.now_ns),
         Found::Open(call) => to.ledger.failed(call, Failure::Mismatch, to.now_ns),
@@ -155,7 +161,7 @@ fn end_reply(id: u64, matched: bool, to: &mut Reading<'_>) {
 }
 
 /// Counts an answer to a call that does not wait.
-fn not_open(found: Found, to: &mut Reading<'_>) {
+pub(crate) fn not_open(found: Found, to: &mut Reading<'_>) {
     match found {
         Found::Late => to.ledger.outcomes.late_replies += 1,
         Found::Open(_) | Found::Unknown => to.ledger.outcomes.unexpected_replies += 1,
@@ -164,13 +170,17 @@ fn not_open(found: Found, to: &mut Reading<'_>) {
 
 /// Reads a header. One that names a waiting call and has the right length, but is otherwise
 /// damaged, costs that call and not the connection: the frame's end is known.
-fn begin_body(head: &[u8; HEADER_LEN], to: &Reading<'_>) -> Result<Body, Ending> {
-    let expected = to.frames.reply_len();
+fn begin_body(
+    head: &[u8; HEADER_LEN],
+    frames: &CallFrames,
+    to: &Reading<'_>,
+) -> Result<Body, Ending> {
+    let expected = frames.reply_len();
     let header = match Header::decode(head) {
         Ok(header) => header,
-        Err(error) => return damaged(head, to).ok_or(Ending::Header(error)),
+        Err(error) => return damaged(head, frames, to).ok_or(Ending::Header(error)),
     };
-    let limit = to.frames.frame_max();
+    let limit = frames.frame_max();
     if header.length as usize > limit {
         return Err(Ending::TooLong { length: header.length, limit });
     }
@@ -189,18 +199,18 @@ fn begin_body(head: &[u8; HEADER_LEN], to: &Reading<'_>) -> Result<Body, Ending>
         }
         Kind::Error => Content::Error { status: header.status, text: Vec::new() },
         Kind::Call | Kind::Stats => {
-            return damaged(head, to).ok_or(Ending::NotAnAnswer(header.kind));
+            return damaged(head, frames, to).ok_or(Ending::NotAnAnswer(header.kind));
         }
     };
     Ok(Body { id: header.id, remaining: header.rest_len(), content })
 }
 
 /// The body of a frame whose kind is wrong, if everything else fits a waiting call.
-fn damaged(head: &[u8; HEADER_LEN], to: &Reading<'_>) -> Option<Body> {
+fn damaged(head: &[u8; HEADER_LEN], frames: &CallFrames, to: &Reading<'_>) -> Option<Body> {
     let [l0, l1, l2, l3, _, _, _, _, id @ ..] = *head;
     let length = u32::from_be_bytes([l0, l1, l2, l3]) as usize;
     let (id, remaining) = (u64::from_be_bytes(id), length.checked_sub(BODY_MIN)?);
-    let fits = remaining == to.frames.reply_len() && to.table.is_open(id);
+    let fits = remaining == frames.reply_len() && to.table.is_open(id);
     fits.then_some(Body { id, remaining, content: Content::Reply { position: 0, matched: false } })
 }
 

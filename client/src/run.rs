@@ -1,9 +1,9 @@
 //! One run, from connect to what the report is made of.
 
 use crate::budget::Budget;
-use crate::call_frames::CallFrames;
 use crate::connect_error::ConnectError;
 use crate::control::Control;
+use crate::conversation::Framing;
 use crate::crew::{self, Crew, RunEvent, WorkerError};
 use crate::histogram_log::HistogramLog;
 use crate::intervals::{Interval, Intervals};
@@ -87,7 +87,7 @@ pub(crate) fn run(
     let (polls, wakers) = crew::polls(plan.workers).map_err(system("cannot make event loops"))?;
     let control = Arc::new(Control::new(Budget::new(plan.calls), wakers));
     let job = Arc::new(Job {
-        frames: CallFrames::new(plan.options.payload as usize, plan.reply_len(), plan.verify()),
+        framing: Framing::new(plan),
         control: Arc::clone(&control),
         timeout_ns: clock::ns(plan.options.timeout),
         fail_fast: plan.options.fail_fast,

@@ -4,11 +4,11 @@ mod clockwork;
 mod open_loop;
 mod thinking;
 
-use crate::call_frames::CallFrames;
 use crate::callers::{Callers, Rotation};
 use crate::connect::{Connected, WAKER};
 use crate::connection::{Connection, Desk, Lost, ReadEnd};
 use crate::control::{Control, Phase, View};
+use crate::conversation::{self, Framing};
 use crate::crew::RunEvent;
 use crate::flow::Flow;
 use crate::load::{Load, LoadMeter};
@@ -33,7 +33,7 @@ const NOTES_MAX: usize = 4;
 /// What every worker of a run needs to know.
 #[derive(Debug)]
 pub(crate) struct Job {
-    pub(crate) frames: CallFrames,
+    pub(crate) framing: Framing,
     pub(crate) control: Arc<Control>,
     pub(crate) timeout_ns: u64,
     pub(crate) fail_fast: bool,
@@ -67,7 +67,7 @@ pub(crate) struct Worker<'a> {
     job: &'a Job,
     index: usize,
     poll: Poll,
-    connections: Vec<Option<Connection>>,
+    connections: Vec<Option<Connection<'a>>>,
     open_connections: usize,
     rotation: Option<Rotation>,
     open_loop: Option<Box<OpenLoop>>,
@@ -83,7 +83,7 @@ pub(crate) struct Worker<'a> {
     interval: u64,
     interval_end_ns: u64,
     events: Sender<RunEvent>,
-    desk: Desk<'a>,
+    desk: Desk,
     flow: Flow,
     load: LoadMeter,
     notes: Vec<String>,
@@ -121,8 +121,10 @@ impl<'a> Worker<'a> {
             connections: connected
                 .into_iter()
                 .enumerate()
-                .map(|(index, c)| {
-                    Some(Connection::new(c.stream, window(index), job.pace.is_some()))
+                .map(|(at, c)| {
+                    let number = conversation::number(index, at);
+                    let open_loop = job.pace.is_some();
+                    Some(Connection::new(c.stream, &job.framing, number, window(at), open_loop))
                 })
                 .collect(),
             open_connections: count,
@@ -137,7 +139,7 @@ impl<'a> Worker<'a> {
             interval: 0,
             interval_end_ns: u64::MAX,
             events,
-            desk: Desk::new(&job.frames, job.extras, Sampler::new(job.stages, index as u64)),
+            desk: Desk::new(job.extras, Sampler::new(job.stages, index as u64)),
             flow: Flow::new(),
             load: LoadMeter::new(),
             notes: Vec::new(),

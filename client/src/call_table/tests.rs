@@ -136,12 +136,12 @@ proptest! {
         for (at, (start, which)) in steps.into_iter().enumerate() {
             let at = at as u64;
             if start && table.free() > 0 {
-                let id = table.start(at, at % 3 == 0, false);
+                let id = table.start(at, at.is_multiple_of(3), false);
                 prop_assert!(open.insert(id, at).is_none(), "{} twice", id);
             } else if !open.is_empty() {
                 let id = *open.keys().nth(which.index(open.len())).unwrap();
                 let due_ns = open.remove(&id).unwrap();
-                let ended = EndedCall { due_ns, sent_ns: due_ns, measured: due_ns % 3 == 0 };
+                let ended = EndedCall { due_ns, sent_ns: due_ns, measured: due_ns.is_multiple_of(3) };
                 prop_assert_eq!(table.end(id), Found::Open(ended));
                 prop_assert_eq!(table.end(id), Found::Unknown);
             }

@@ -115,8 +115,8 @@ fn read(
     for cut in cuts {
         let piece = &stream[at..cut];
         at = cut;
-        let mut to = Reading { frames, table: &mut table, ledger: &mut ledger, now_ns: 1 };
-        if let Err(end) = reader.feed(piece, &mut to) {
+        let mut to = Reading { table: &mut table, ledger: &mut ledger, now_ns: 1 };
+        if let Err(end) = reader.feed(piece, frames, &mut to) {
             ending = Some(end);
             break;
         }

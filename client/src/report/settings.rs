@@ -1,6 +1,9 @@
 //! What the run was asked to do: the options with their defaults, and what they came to.
 
-use crate::options::{Arrivals, CallerOrder, Format, Progress, Switch, Verify};
+use crate::hadoop::{self, Service};
+use crate::options::{
+    Arrivals, CallerOrder, ClientIds, Format, HadoopEcho, Progress, Protocol, Switch, Verify,
+};
 use crate::plan::Plan;
 use echo_common::clock;
 use echo_common::pinning::format_cpu_list;
@@ -25,9 +28,22 @@ pub(crate) struct Settings {
     pub(crate) worker_cpus: Option<String>,
     pub(crate) payload_bytes: u64,
     pub(crate) reply_payload_bytes: u64,
+    /// What is in force: bytes that need not be those of the call are not compared.
     pub(crate) verify: Verify,
+    /// Under --protocol hadoop.
+    pub(crate) hadoop: Option<HadoopSettings>,
     /// The limit on open files in force.
     pub(crate) open_files: u64,
+}
+
+/// What the options of Hadoop RPC came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct HadoopSettings {
+    pub(crate) service: String,
+    pub(crate) user: String,
+    pub(crate) client_id: ClientIds,
+    /// 0 for no limit.
+    pub(crate) max_reply_bytes: u32,
 }
 
 /// All options as they were given or by default.
@@ -47,6 +63,12 @@ pub(crate) struct OptionValues {
     payload: u64,
     payload_resp: Option<u64>,
     verify: Verify,
+    protocol: Protocol,
+    service: Option<String>,
+    user: Option<String>,
+    client_id: Option<ClientIds>,
+    hadoop_echo: Option<HadoopEcho>,
+    max_reply_size: Option<u64>,
     stages: Option<u64>,
     timeout: String,
     connect_timeout: String,
@@ -83,9 +105,19 @@ pub(crate) fn settings(plan: &Plan, open_files: u64) -> Settings {
         worker_cpus: (!plan.pins.is_empty()).then(|| format_cpu_list(&plan.pins)),
         payload_bytes: options.payload,
         reply_payload_bytes: options.payload_resp.unwrap_or(options.payload),
-        verify: options.verify,
+        verify: if plan.verify() { Verify::Full } else { Verify::None },
+        hadoop: plan.hadoop.as_ref().map(|settings| HadoopSettings {
+            service: settings.service.to_string(),
+            user: settings.user.clone(),
+            client_id: client_ids(settings),
+            max_reply_bytes: settings.reply_max,
+        }),
         open_files,
     }
+}
+
+fn client_ids(settings: &hadoop::Settings) -> ClientIds {
+    if settings.shares_client_id { ClientIds::Shared } else { ClientIds::Own }
 }
 
 fn shown(path: &Option<PathBuf>) -> Option<String> {
@@ -94,6 +126,8 @@ fn shown(path: &Option<PathBuf>) -> Option<String> {
 
 pub(crate) fn option_values(plan: &Plan) -> OptionValues {
     let options = &plan.options;
+    let hadoop = plan.hadoop.as_ref();
+    let is_om = hadoop.is_some_and(|settings| settings.service == Service::Om);
     OptionValues {
         server: options.server.clone(),
         clients: options.clients,
@@ -111,6 +145,12 @@ pub(crate) fn option_values(plan: &Plan) -> OptionValues {
         payload: options.payload,
         payload_resp: options.payload_resp,
         verify: options.verify,
+        protocol: options.protocol,
+        service: hadoop.map(|settings| settings.service.to_string()),
+        user: hadoop.map(|settings| settings.user.clone()),
+        client_id: hadoop.map(client_ids),
+        hadoop_echo: is_om.then(|| options.hadoop_echo.unwrap_or(HadoopEcho::Size)),
+        max_reply_size: hadoop.map(|settings| u64::from(settings.reply_max)),
         stages: options.stages,
         timeout: format_duration(options.timeout),
         connect_timeout: format_duration(options.connect_timeout),

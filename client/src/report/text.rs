@@ -6,7 +6,7 @@ use super::page::{NAME_WIDTH, Page, WIDTH};
 use super::server::{ServerFigures, ThreadFigures};
 use super::verdict::percent;
 use super::{Figures, Report};
-use crate::options::Verify;
+use crate::options::{ClientIds, Verify};
 use echo_common::quantity::{format_duration, format_size, grouped};
 use std::fmt::Write;
 use std::time::Duration;
@@ -199,7 +199,16 @@ fn load(page: &mut Page, report: &Report) {
             settings.workers
         ),
     );
-    let check = match report.settings.verify {
+    if let Some(hadoop) = &settings.hadoop {
+        let ids = match hadoop.client_id {
+            ClientIds::Own => "each connection has a client id of its own",
+            ClientIds::Shared => "all connections have one client id",
+        };
+        let (service, user) = (&hadoop.service, hadoop.user.escape_debug());
+        let text = format!("Hadoop RPC version 9, service {service}, user {user}; {ids}");
+        page.field("protocol", text);
+    }
+    let check = match settings.verify {
         Verify::Full => "every byte compared",
         Verify::None => "only id and length checked",
     };

@@ -4,6 +4,7 @@ mod connecting;
 mod counts;
 mod endings;
 mod faults;
+mod hadoop;
 mod kit;
 mod open_loop;
 mod pair;

@@ -10,14 +10,14 @@ use std::net::SocketAddr;
 use std::process::Command;
 
 /// A real server inside this process; it stops when it is dropped.
-struct Pair {
+pub(crate) struct Pair {
     address: SocketAddr,
     stopper: Stopper,
 }
 
 impl Pair {
     /// A server with these options.
-    fn serve(options: &str) -> Pair {
+    pub(crate) fn serve(options: &str) -> Pair {
         let words = ["echo-server", "--listen", "127.0.0.1:0", "--pin", "none"];
         let words = words.into_iter().chain(options.split_whitespace());
         let plan = Options::parse_from(words).plan(&pinning::allowed_cpus()).unwrap();
@@ -27,11 +27,11 @@ impl Pair {
         Pair { address, stopper }
     }
 
-    fn call(&self, arguments: &str) -> Ended {
+    pub(crate) fn call(&self, arguments: &str) -> Ended {
         Client::start(&format!("--server {} {arguments}", self.address)).end()
     }
 
-    fn json(&self, arguments: &str) -> Value {
+    pub(crate) fn json(&self, arguments: &str) -> Value {
         let ended = self.call(&format!("--format json {arguments}"));
         assert_eq!(ended.code, Some(0), "{ended:?}");
         ended.json()
