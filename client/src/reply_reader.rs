@@ -1,5 +1,5 @@
-//! Bytes from the server to ended calls, in the native framing. A reply is compared as it arrives: what is kept between
-//! two reads is at most one header, or how much of a body is still to come.
+//! Bytes from the server to ended calls, in the native framing. A reply is compared as it arrives:
+//! what is kept between two reads is at most one header, or how much of a body is still to come.
 
 use crate::call_frames::CallFrames;
 use crate::call_table::{CallTable, Found, wants_stages};

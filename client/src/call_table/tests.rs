@@ -141,7 +141,8 @@ proptest! {
             } else if !open.is_empty() {
                 let id = *open.keys().nth(which.index(open.len())).unwrap();
                 let due_ns = open.remove(&id).unwrap();
-                let ended = EndedCall { due_ns, sent_ns: due_ns, measured: due_ns.is_multiple_of(3) };
+                let measured = due_ns.is_multiple_of(3);
+                let ended = EndedCall { due_ns, sent_ns: due_ns, measured };
                 prop_assert_eq!(table.end(id), Found::Open(ended));
                 prop_assert_eq!(table.end(id), Found::Unknown);
             }
