@@ -1,7 +1,9 @@
 //! The lab: experiments as data, honest statistics, models and charts. The programs that it
 //! measures are started as processes; it shares no code with them but the clock and the words.
 
+pub mod model;
 pub mod process;
+pub mod stats;
 
 use std::process::ExitCode;
 
