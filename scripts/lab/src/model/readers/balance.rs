@@ -100,9 +100,9 @@ impl System {
         Balance { calls_per_s, busiest_calls_per_s: share * calls_per_s }
     }
 
-    /// Exponential times and callers that stay: each reader's callers are a closed loop of their own,
-    /// exact by itself; the loops meet at the stages that they share, where each finds what the
-    /// others have there on average. Repeated until nothing moves.
+    /// Exponential times and callers that stay: each reader's callers are a closed loop of their
+    /// own, exact by itself; the loops meet at the stages that they share, where each finds what
+    /// the others have there on average. Repeated until nothing moves.
     fn fixed(&self, stretch: f64) -> Balance {
         let groups = self.groups();
         let reader_s = self.on_reader().stretched_s(stretch);
