@@ -53,6 +53,23 @@ impl Calls {
         let Calls { plain, read_ns, stamps, .. } = *self;
         Calls { outbox, frames, plain, count, weight, read_ns, stamps }
     }
+
+    /// How many calls from the front, at most `calls_max`, have frames of no more than `bytes_max`
+    /// bytes in all.
+    pub(crate) fn fitting(&self, calls_max: u32, bytes_max: usize) -> u32 {
+        if self.count <= calls_max && self.frames.len() <= bytes_max {
+            return self.count;
+        }
+        let (mut count, mut at) = (0, 0);
+        while count < calls_max.min(self.count) {
+            at += header_at(&self.frames[at..]).frame_len();
+            if at > bytes_max {
+                break;
+            }
+            count += 1;
+        }
+        count
+    }
 }
 
 /// The header at the front of checked frames.
@@ -63,7 +80,20 @@ pub(crate) fn header_at(frames: &[u8]) -> Header {
 
 /// Bytes of extensions that the flags of a checked call announce.
 pub(crate) fn extensions_len(header: &Header) -> usize {
-    if header.flags & native::FLAG_RESP_SIZE != 0 { native::RESP_SIZE_LEN } else { 0 }
+    let resp_size_len =
+        if header.flags & native::FLAG_RESP_SIZE != 0 { native::RESP_SIZE_LEN } else { 0 };
+    key_len(header) + resp_size_len
+}
+
+/// Bytes of the first extension, the key.
+fn key_len(header: &Header) -> usize {
+    if header.flags & native::FLAG_HAS_KEY != 0 { native::KEY_LEN } else { 0 }
+}
+
+/// The key of a checked call, if it has one, read from behind its header.
+pub(crate) fn key_of(header: &Header, rest: &[u8]) -> Option<u64> {
+    let key = if key_len(header) > 0 { rest.first_chunk() } else { None };
+    key.map(|key| native::Key::decode(key).key)
 }
 
 /// The reply length that the call asks for, read from behind its header.
@@ -71,7 +101,7 @@ pub(crate) fn asked_reply_len(header: &Header, rest: &[u8]) -> Option<usize> {
     if header.flags & native::FLAG_RESP_SIZE == 0 {
         return None;
     }
-    let word = rest.first_chunk::<{ native::RESP_SIZE_LEN }>()?;
+    let word = rest.get(key_len(header)..)?.first_chunk::<{ native::RESP_SIZE_LEN }>()?;
     Some(u32::from_be_bytes(*word) as usize)
 }
 

@@ -87,6 +87,8 @@ struct State<R> {
     looking: usize,
     /// A claimed handler has not looked yet.
     waking: bool,
+    /// The only taker shall not sleep here, see [`CallQueue::call_away`].
+    called_away: bool,
     /// Readers that wait for room, in the order in which they came.
     waiting: VecDeque<Waiting<R>>,
     closed: bool,
@@ -122,6 +124,7 @@ impl<R: Run> CallQueue<R> {
                 sleepers: 0,
                 looking: 0,
                 waking: false,
+                called_away: false,
                 waiting: VecDeque::new(),
                 closed: false,
             }),
@@ -162,7 +165,8 @@ impl<R: Run> CallQueue<R> {
     }
 
     /// Takes up to `calls_max` calls (at least one) into `batch` for handler number `handler`;
-    /// sleeps while there are none. `None` means that the queue is closed and empty.
+    /// sleeps while there are none. `None` means that the queue is closed and empty. Who was called
+    /// away comes back with an empty batch.
     pub fn take(&self, handler: usize, calls_max: u32, batch: &mut Vec<R>) -> Option<Take> {
         debug_assert!(calls_max > 0 && batch.is_empty());
         let mut state = lock(&self.state);
@@ -171,6 +175,9 @@ impl<R: Run> CallQueue<R> {
         while state.runs.is_empty() {
             if state.closed {
                 return None;
+            }
+            if std::mem::take(&mut state.called_away) {
+                return Some(take);
             }
             if !std::mem::replace(&mut looked, true) {
                 state.looking += 1;
@@ -243,6 +250,21 @@ impl<R: Run> CallQueue<R> {
                 break;
             }
             admitted.push(waiting.reader);
+        }
+    }
+
+    /// There is something else to do for the only taker of a queue: its present or next take that
+    /// finds no calls comes back without any. No wake-up is lost, because the word is left under
+    /// the lock under which it looks before it sleeps.
+    pub fn call_away(&self) {
+        debug_assert_eq!(self.handlers.len(), 1, "nobody else would hear of it");
+        let mut state = lock(&self.state);
+        let sleeps = std::mem::take(&mut state.asleep[0]);
+        state.called_away = sleeps || !Mutant::OnlySleepersCalledAway.is_on();
+        state.sleepers -= usize::from(sleeps);
+        drop(state);
+        if sleeps {
+            self.handlers[0].notify_one();
         }
     }
 

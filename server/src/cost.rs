@@ -4,6 +4,7 @@
 //! earlier than a single server of that speed would, which emulates processors that this host does
 //! not have; every output of a server with a paced cost says "emulated".
 
+use crate::stage_clock::Stall;
 use echo_common::{cpu_time, quantity};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -111,26 +112,52 @@ pub struct StageCosts {
     pub reader: Option<Cost>,
     /// Paid by a handler for each call, before the service runs.
     pub handler: Option<Cost>,
+    /// Paid by the serial stage for each call; this and the following with `--dispatch keyed` only.
+    pub serial: Option<Cost>,
+    /// Paid for each read of the ordered log.
+    pub log_read: Option<Cost>,
+    /// Paid for each call read from the ordered log.
+    pub log_call: Option<Cost>,
+    /// Paid for each call dispatched.
+    pub dispatch: Option<Cost>,
+    /// Paid by the dispatcher between a dispatch and the next read.
+    pub gap: Option<Cost>,
+    /// Stalls of the serial stage.
+    pub stall: Option<Stall>,
 }
 
 impl StageCosts {
+    fn named(&self) -> [(&'static str, Option<Cost>); 7] {
+        [
+            ("reader", self.reader),
+            ("handler", self.handler),
+            ("serial", self.serial),
+            ("log read", self.log_read),
+            ("log call", self.log_call),
+            ("dispatch", self.dispatch),
+            ("gap", self.gap),
+        ]
+    }
+
     /// Whether some stage is emulated.
     pub fn are_emulated(&self) -> bool {
-        [self.reader, self.handler].iter().flatten().any(|cost| cost.mode == Mode::Paced)
+        let costs = self.named();
+        costs.iter().filter_map(|(_, cost)| *cost).any(|cost| cost.mode == Mode::Paced)
     }
 
     /// For people: `reader spin:28us, handler paced:1ms (emulated)`.
     pub fn describe(&self) -> Option<String> {
-        let name = |role: &str, cost: Option<Cost>| {
+        let name = |(role, cost): (&str, Option<Cost>)| {
             cost.map(|cost| match cost.mode {
                 Mode::Spin => format!("{role} {cost}"),
                 Mode::Paced => format!("{role} {cost} (emulated)"),
             })
         };
-        let named: Vec<String> = [name("reader", self.reader), name("handler", self.handler)]
-            .into_iter()
-            .flatten()
-            .collect();
+        let stall = self.stall.map(|stall| {
+            let [length, every] = [stall.length, stall.every].map(quantity::format_duration);
+            format!("serial stalls {length} every {every}")
+        });
+        let named: Vec<String> = self.named().into_iter().filter_map(name).chain(stall).collect();
         (!named.is_empty()).then(|| named.join(", "))
     }
 }

@@ -20,7 +20,10 @@ pub(crate) struct Checked {
 }
 
 /// Flags that a call may carry.
-const FLAGS_KNOWN: u8 = native::FLAG_RESP_SIZE | native::FLAG_WANT_STAGES;
+const FLAGS_KNOWN: u8 = native::FLAG_HAS_KEY
+    | native::FLAG_WANT_STAGES
+    | native::FLAG_RESP_SIZE
+    | native::FLAG_WANT_EXECUTION;
 
 /// Checks the frame at the front of `bytes`; `None` while it is incomplete and right so far.
 #[inline]

@@ -5,13 +5,15 @@ use crate::call_queue::CallQueue;
 use crate::handler_cost::HandlerCost;
 use crate::meters::{HandlerMeters, OutMeters};
 use crate::owed::{LARGE_BODY, Owed, saturated};
+use crate::reply_head::ReplyHead;
 use crate::responder::Responder;
 use crate::service::{Call, Reply, Service};
 use crate::snapshot::Snapshots;
 use bytes::{Bytes, BytesMut};
 use echo_common::clock;
 use echo_common::wire::native::{
-    FLAG_WANT_STAGES, HEADER_LEN, Header, Kind, LENGTH_LEN, STAGES_LEN, Stages, Status, error_frame,
+    Execution, FLAG_WANT_EXECUTION, FLAG_WANT_STAGES, HEADER_LEN, Header, Kind, LENGTH_LEN,
+    STAGES_LEN, Stages, Status, error_frame,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -28,19 +30,30 @@ pub(crate) struct Executor {
     taken_ns: u64,
     /// When each run of this batch was read and how many calls it has, if calls are timed.
     arrivals: Option<Vec<(u64, u32)>>,
+    /// The last execution here of a call that asked for it.
+    execution: Execution,
 }
 
 impl Executor {
+    /// `number` is that of the handler, or of the reader, whose it is.
     pub(crate) fn new(
         service: Arc<dyn Service>,
         snapshots: Arc<Snapshots>,
         cost: HandlerCost,
         time_calls: bool,
+        number: usize,
     ) -> Executor {
         let in_place = service.only_echoes() && !cost.is_some();
-        let responder = Responder::default();
-        let arrivals = time_calls.then(Vec::new);
-        Executor { service, snapshots, cost, in_place, responder, taken_ns: 0, arrivals }
+        Executor {
+            service,
+            snapshots,
+            cost,
+            in_place,
+            responder: Responder::default(),
+            taken_ns: 0,
+            arrivals: time_calls.then(Vec::new),
+            execution: Execution { handler: number as u32, number: 0 },
+        }
     }
 
     pub(crate) fn responder(&mut self) -> &mut Responder {
@@ -143,45 +156,40 @@ impl Executor {
         }
         self.cost.pay(calls.read_ns);
         let reply = self.service.serve(Call::new(header, rest));
-        if header.flags & FLAG_WANT_STAGES == 0 {
+        if header.flags & (FLAG_WANT_STAGES | FLAG_WANT_EXECUTION) == 0 {
             let head = |length| Header::new(Kind::Reply, 0, header.id, 0, length).encode();
             encode(frames, &header, reply, replies, head);
         } else {
-            self.encode_with_stages(calls, frames, &header, reply, replies);
+            let mut head = ReplyHead::new(header.id);
+            if header.flags & FLAG_WANT_STAGES != 0 {
+                head.add_stages(&self.stages(calls, &reply, replies));
+            }
+            if header.flags & FLAG_WANT_EXECUTION != 0 {
+                self.execution.number += 1;
+                head.add_execution(&self.execution);
+            }
+            encode(frames, &header, reply, replies, |length| head.of(length));
         }
         header.frame_len()
     }
 
-    /// Adds a reply that says how long its call spent in each stage.
+    /// How long a call that is served now has spent in each stage; the time until the write is
+    /// filled in by `replies`.
     #[cold]
-    fn encode_with_stages(
-        &self,
-        calls: &Calls,
-        frames: &Bytes,
-        call: &Header,
-        reply: Reply<'_>,
-        replies: &mut Owed,
-    ) {
+    fn stages(&self, calls: &Calls, reply: &Reply<'_>, replies: &mut Owed) -> Stages {
         let stamps = calls.stamps.unwrap_or_default();
         let served_ns = clock::now_ns();
         let between = |from: u64, to: u64| saturated(clock::elapsed_ns(from, to));
-        let stages = Stages {
+        if !matches!(reply, Reply::Failed(..)) {
+            replies.expect_write_time(HEADER_LEN + STAGES_LEN - 4, served_ns);
+        }
+        Stages {
             decoded_ns: between(calls.read_ns, stamps.decoded_ns),
             queued_ns: between(stamps.decoded_ns, stamps.queued_ns),
             taken_ns: between(stamps.queued_ns, self.taken_ns),
             served_ns: between(self.taken_ns, served_ns),
             written_ns: 0,
-        };
-        if !matches!(reply, Reply::Failed(..)) {
-            replies.expect_write_time(HEADER_LEN + STAGES_LEN - 4, served_ns);
         }
-        encode(frames, call, reply, replies, |length| {
-            let header = Header::new(Kind::Reply, FLAG_WANT_STAGES, call.id, STAGES_LEN, length);
-            let mut head = [0; HEADER_LEN + STAGES_LEN];
-            head[..HEADER_LEN].copy_from_slice(&header.encode());
-            head[HEADER_LEN..].copy_from_slice(&stages.encode());
-            head
-        });
     }
 
     fn stats(&self, header: &Header, replies: &mut Owed) {
@@ -225,38 +233,36 @@ const COPIED_BELOW: usize = 1024;
 
 /// Adds the frame of one reply; `head` makes its header for a body length.
 #[inline]
-fn encode<const N: usize>(
+fn encode<H: AsRef<[u8]>>(
     frames: &Bytes,
     call: &Header,
     reply: Reply<'_>,
     replies: &mut Owed,
-    head: impl Fn(usize) -> [u8; N],
+    head: impl Fn(usize) -> H,
 ) {
     match reply {
-        Reply::Echo(body) if body.len() < LARGE_BODY => replies.push_small(&head(body.len()), body),
-        Reply::Echo(body) => replies.push_large(&head(body.len()), frames.slice_ref(body)),
-        Reply::Repeated(body, length) => replies.push_repeated(&head(length), body, length),
-        Reply::Owned(body) if body.len() < LARGE_BODY => {
-            replies.push_small(&head(body.len()), &body);
+        Reply::Echo(body) if body.len() < LARGE_BODY => {
+            replies.push_small(head(body.len()).as_ref(), body);
         }
-        Reply::Owned(body) => replies.push_large(&head(body.len()), body),
+        Reply::Echo(body) => replies.push_large(head(body.len()).as_ref(), frames.slice_ref(body)),
+        Reply::Repeated(body, length) => replies.push_repeated(head(length).as_ref(), body, length),
+        Reply::Owned(body) if body.len() < LARGE_BODY => {
+            replies.push_small(head(body.len()).as_ref(), &body);
+        }
+        Reply::Owned(body) => replies.push_large(head(body.len()).as_ref(), body),
         Reply::Failed(status, text) => {
             replies.push_small(&error_frame(call.id, status, &text), &[]);
         }
     }
 }
 
-/// A handler thread's life: until the queue is closed and empty.
-pub(crate) fn run(
-    number: usize,
-    queue: &CallQueue,
-    mut executor: Executor,
-    meters: &HandlerMeters,
-) {
+/// A handler thread's life: until the queue is closed and empty. `taker` is its number among those
+/// who take from that queue.
+pub(crate) fn run(taker: usize, queue: &CallQueue, mut executor: Executor, meters: &HandlerMeters) {
     executor.settle();
     let calls_max = executor.batch_max();
     let mut batch = Vec::new();
-    while let Some(take) = queue.take(number, calls_max, &mut batch) {
+    while let Some(take) = queue.take(taker, calls_max, &mut batch) {
         meters.takes.add(1);
         meters.wakeups.add(u64::from(take.slept));
         meters.thread.yielded_ns.add(take.yielded_ns);

@@ -28,8 +28,7 @@ impl HandlerCost {
     /// Called once by the handler's thread: short sleeps shall not be rounded up by 50 us.
     pub(crate) fn settle(&self) {
         if matches!(self, HandlerCost::Paced(_)) {
-            // Where this is refused, calls are released later but not more seldom.
-            let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+            settle_for_sleeps();
         }
     }
 
@@ -44,8 +43,14 @@ impl HandlerCost {
     }
 }
 
+/// Makes the calling thread's sleeps end on time.
+pub(crate) fn settle_for_sleeps() {
+    // Where this is refused, calls are released later but not more seldom.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+}
+
 /// The thread stands for the virtual server, and does nothing else meanwhile.
-fn sleep_until(due_ns: u64) {
+pub(crate) fn sleep_until(due_ns: u64) {
     loop {
         let left_ns = clock::elapsed_ns(clock::now_ns(), due_ns);
         if left_ns == 0 {

@@ -4,6 +4,8 @@
 //! clients -> listener -> reader 1..R -> call queue -> handler 1..H -> responder -> clients
 //! ```
 //!
+//! With `--dispatch keyed` the rooms of [`keyed`] stand between the call queue and the handlers.
+//!
 //! A call's life can be read from the file names: [`listener`] accepts, a reader ([`mailbox`] is
 //! its door) reads frames into [`call::Calls`], the [`call_queue`] bounds them, a handler runs the
 //! [`service`], and the responder writes the replies through the connection's [`outbox`]. Only
@@ -19,12 +21,17 @@ pub mod complaints;
 mod connection;
 pub mod cost;
 mod deadlines;
+mod dispatcher;
 #[cfg(test)]
 mod fake;
 mod frame_check;
 mod handler;
 mod handler_cost;
+mod handler_shares;
 mod intake;
+pub mod key_slots;
+pub mod keyed;
+pub mod keyed_meters;
 pub mod limits;
 pub mod listener;
 pub mod mailbox;
@@ -35,15 +42,19 @@ mod metrics_text;
 mod models;
 mod mutant;
 pub mod options;
+pub mod ordered_log;
 pub mod outbox;
 mod owed;
 mod reader;
 mod reader_cost;
 mod refusal;
+mod reply_head;
 mod responder;
+mod serial_stage;
 pub mod server;
 pub mod service;
 pub mod snapshot;
+pub mod stage_clock;
 pub mod stats_line;
 mod sync;
 mod threads;

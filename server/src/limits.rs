@@ -26,6 +26,10 @@ pub struct Limits {
     pub queue_capacity: usize,
     /// What happens to the call that finds the queue full.
     pub when_full: WhenFull,
+    /// Confirmed calls waiting for the dispatcher, with `--dispatch keyed`.
+    pub log_capacity: usize,
+    /// Calls waiting for each handler, with `--dispatch keyed`.
+    pub handler_queue: usize,
     /// Accepted connections waiting for one reader.
     pub reader_inbox: usize,
     /// Connections that the kernel may hold for us before they are accepted.
@@ -96,7 +100,7 @@ impl Limits {
             WhenFull::Wait => "queue_full_waits",
             WhenFull::Reject => "calls_rejected",
         };
-        let rows: [(&str, String, &str); 13] = [
+        let rows: [(&str, String, &str); 15] = [
             ("--max-connections", self.max_connections.to_string(), "connections_refused"),
             ("--max-connections-per-peer", per_peer, "peer_connections_refused"),
             (
@@ -111,6 +115,8 @@ impl Limits {
                 "reading_paused",
             ),
             ("--queue-capacity", self.queue_capacity.to_string(), when_full),
+            ("--log-capacity", self.log_capacity.to_string(), "log_full_waits"),
+            ("--handler-queue", self.handler_queue.to_string(), "handler_queue_waits"),
             ("--reader-inbox", self.reader_inbox.to_string(), "inbox_waits"),
             ("--backlog", self.backlog.to_string(), "(kernel: ListenOverflows)"),
             ("--handshake-timeout", shown(self.handshake_timeout), "handshake_timeouts"),

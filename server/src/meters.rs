@@ -2,6 +2,7 @@
 //! readers of the counters see each number whole, and old by at most a few instructions.
 
 use crate::call_times::CallTimes;
+use crate::keyed_meters::KeyedMeters;
 use crossbeam_utils::CachePadded;
 use echo_common::cpu_time;
 use std::sync::OnceLock;
@@ -260,6 +261,10 @@ limit_meters! {
     calls_rejected,
     /// Puts that waited for room in the call queue (`--when-full wait`).
     queue_full_waits,
+    /// Appends that waited for room in the ordered log (`--log-capacity`).
+    log_full_waits,
+    /// Shares of a batch that waited for room in their handler's queue (`--handler-queue`).
+    handler_queue_waits,
     /// Connections cut because draining took longer than `--drain-timeout`.
     drain_cut,
     /// Log lines left out because too many of one kind came.
@@ -273,6 +278,8 @@ pub struct Meters {
     pub readers: Vec<CachePadded<ReaderMeters>>,
     /// One per handler.
     pub handlers: Vec<CachePadded<HandlerMeters>>,
+    /// What only `--dispatch keyed` counts.
+    pub keyed: KeyedMeters,
     /// The limits.
     pub limits: LimitMeters,
 }
@@ -285,6 +292,7 @@ impl Meters {
             handlers: (0..handlers)
                 .map(|i| HandlerMeters::new(format!("handler-{i:02}")))
                 .collect(),
+            keyed: KeyedMeters::default(),
             limits: LimitMeters::default(),
         }
     }

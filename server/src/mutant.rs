@@ -39,6 +39,12 @@ pub(crate) enum Mutant {
     /// reader.
     #[cfg(all(test, loom))]
     BegunLate,
+    /// Who is called away from a queue hears of it only if it sleeps there already.
+    OnlySleepersCalledAway,
+    /// The dispatcher lets go of the log between its last look and its sleep.
+    DispatcherSleepsUnlooked,
+    /// The serial stage waits for room in the log although an extension waits for it.
+    FullLogBeforeExtension,
     /// The limit is looked at in one step and the place taken in another.
     PlaceTakenLate,
 }

@@ -185,10 +185,16 @@ pub struct Options {
     /// What a handler pays for each call, in the same form [default: nothing].
     #[arg(long, env = "ECHO_SERVER_HANDLER_COST", value_name = "COST")]
     pub handler_cost: Option<Cost>,
+    /// How calls are dispatched.
+    #[command(flatten)]
+    pub keyed: KeyedOptions,
     /// Print every limit with its value and counter, and end.
     #[arg(long)]
     pub show_limits: bool,
 }
+
+mod keyed;
+pub use keyed::{Dispatch, KeyedOptions, Switch};
 
 /// Options checked against this machine: what to run, and what to say first.
 pub struct Plan {
@@ -222,10 +228,13 @@ impl Options {
         let readers = self.readers as usize;
         let handlers = self.handlers.map_or(usable, |handlers| handlers as usize);
         let cpus = self.cpus(allowed_cpus)?;
-        let threads = readers + handlers;
+        let keyed = self.keyed.dispatch(handlers)?;
+        let between = if keyed.is_some() { crate::keyed::THREADS } else { 0 };
+        let threads = readers + handlers + between;
         if threads > usable {
             notes.push(format!(
-                "{threads} threads ({readers} readers, {handlers} handlers) share {usable} CPU{}",
+                "{threads} threads ({readers} readers, {handlers} handlers{}) share {usable} CPU{}",
+                if between > 0 { ", serial stage, dispatcher" } else { "" },
                 if usable == 1 { "" } else { "s" },
             ));
         }
@@ -239,7 +248,10 @@ impl Options {
         };
         notes.extend(placement("readers", readers, &reader_cpus));
         notes.extend(placement("handlers", handlers, &handler_cpus));
-        let costs = StageCosts { reader: self.reader_cost, handler: self.handler_cost };
+        notes.extend(keyed.as_ref().map(|keyed| keyed::note(keyed, handlers)));
+        let (reader, handler) = (self.reader_cost, self.handler_cost);
+        let costs = StageCosts { reader, handler, ..StageCosts::default() };
+        let costs = self.keyed.costs(costs)?;
         notes.extend(costs.describe().map(|costs| format!("synthetic costs per call: {costs}")));
         let limits = self.limits(handlers, &mut notes)?;
         let config = Config {
@@ -260,6 +272,7 @@ impl Options {
             service: Arc::new(Echo),
             costs,
             time_calls: metrics.is_some(),
+            keyed,
         };
         let metrics = metrics.map(|address| (address, self.allow.clone()));
         Ok(Plan { config, stats: self.stats, metrics, notes })
@@ -283,6 +296,8 @@ impl Options {
             reader_batch: self.reader_batch as u32,
             queue_capacity: self.queue_capacity.unwrap_or(default_capacity) as usize,
             when_full: self.when_full,
+            log_capacity: self.keyed.log_capacity(),
+            handler_queue: self.keyed.handler_queue(),
             reader_inbox: self.reader_inbox as usize,
             backlog: self.backlog as u32,
             handshake_timeout: self.handshake_timeout,

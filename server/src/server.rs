@@ -8,6 +8,7 @@ use crate::cost::StageCosts;
 use crate::handler::{self, Executor};
 use crate::handler_cost::HandlerCost;
 use crate::intake::Intake;
+use crate::keyed::{KeyedDispatch, KeyedRooms};
 use crate::limits::Limits;
 use crate::listener::{self, Assign, Listener, SocketBuffers};
 use crate::mailbox::Mailbox;
@@ -57,6 +58,8 @@ pub struct Config {
     pub costs: StageCosts,
     /// Whether it is counted how long calls are in the server, which costs a clock read per batch.
     pub time_calls: bool,
+    /// How calls are dispatched by their key; none lets all handlers take from one queue.
+    pub keyed: Option<KeyedDispatch>,
 }
 
 /// With a service that costs far less than a wake-up, so many runs may wait for each handler that
@@ -106,11 +109,13 @@ pub struct Server {
     snapshots: Arc<Snapshots>,
     readers: Vec<Arc<Mailbox>>,
     queue: Option<Arc<CallQueue>>,
+    keyed: Option<KeyedRooms>,
     drain_timeout: Option<Duration>,
     stopper: Stopper,
     reports: mpsc::Receiver<Report>,
     threads: Threads,
-    /// Readers and handlers that have ended; handlers end after the call queue is closed.
+    /// Threads that have ended, the listener apart. Readers are the first: all others end after the
+    /// call queue is closed.
     ended: usize,
 }
 
@@ -135,7 +140,7 @@ impl Stopper {
 #[derive(Default)]
 struct Threads {
     listener: Option<JoinHandle<()>>,
-    /// Readers and handlers.
+    /// Readers, handlers, and what stands between them.
     workers: Vec<JoinHandle<()>>,
 }
 
@@ -155,11 +160,13 @@ impl Server {
             limits.max_connections_per_peer,
             config.allow.clone(),
         );
+        let keyed = config.keyed.map(|_| KeyedRooms::new(limits, config.handlers));
+        let takers = if keyed.is_some() { 1 } else { config.handlers };
         let queue = (config.handlers > 0).then(|| {
             Arc::new(CallQueue::new(
                 limits.queue_capacity,
                 config.readers,
-                config.handlers,
+                takers,
                 limits.when_full,
                 config.backlog_max(),
             ))
@@ -167,6 +174,7 @@ impl Server {
         let snapshots = Arc::new(Snapshots::new(
             Arc::clone(&meters),
             queue.clone(),
+            keyed.as_ref().map(|rooms| Arc::clone(&rooms.log)),
             Arc::clone(&admission),
             config.remote_stats,
             config.costs,
@@ -183,6 +191,7 @@ impl Server {
             snapshots,
             readers: Vec::new(),
             queue,
+            keyed,
             drain_timeout: limits.drain_timeout,
             stopper,
             reports: received,
@@ -191,7 +200,8 @@ impl Server {
         };
         server.start_readers(&config, &meters, &complaints)?;
         server.start_handlers(&config, &meters)?;
-        server.await_started(config.readers + config.handlers, config.strict_pin)?;
+        server.start_keyed(&config, &meters)?;
+        server.await_started(server.threads.workers.len(), config.strict_pin)?;
         let listener = Listener {
             poll,
             socket,
@@ -229,7 +239,7 @@ impl Server {
                 mailbox,
                 cost,
                 intake: Intake::new(config.limits.read(), Arc::clone(meters), number),
-                executor: self.executor(config, HandlerCost::new(served_here, seed)),
+                executor: self.executor(config, HandlerCost::new(served_here, seed), number),
                 queue: self.queue.clone(),
                 flow: config.limits.flow(),
                 complaints: Arc::clone(complaints),
@@ -252,17 +262,18 @@ impl Server {
     }
 
     fn start_handlers(&mut self, config: &Config, meters: &Arc<Meters>) -> Result<(), ServerError> {
-        let Some(queue) = self.queue.clone() else { return Ok(()) };
         for number in 0..config.handlers {
+            let Some((queue, taker)) = self.door_of(number) else { return Ok(()) };
             let seed = HANDLER_SEEDS + number as u64;
-            let executor = self.executor(config, HandlerCost::new(config.costs.handler, seed));
-            let (queue, meters) = (Arc::clone(&queue), Arc::clone(meters));
+            let cost = HandlerCost::new(config.costs.handler, seed);
+            let executor = self.executor(config, cost, number);
+            let meters = Arc::clone(meters);
             let cpu = config.handler_cpus.get(number).copied();
             let reports = self.stopper.reports.clone();
             let name = meters.handlers[number].thread.name.clone();
             let thread = spawn(name, reports.clone(), move || {
                 settle(&meters.handlers[number].thread, cpu, &reports);
-                handler::run(number, &queue, executor, &meters.handlers[number]);
+                handler::run(taker, &queue, executor, &meters.handlers[number]);
                 meters.handlers[number].thread.ended();
                 tell(&reports, Report::Ended);
                 Ok(())
@@ -272,9 +283,27 @@ impl Server {
         Ok(())
     }
 
-    fn executor(&self, config: &Config, cost: HandlerCost) -> Executor {
+    /// What a handler takes from, and its number there.
+    fn door_of(&self, handler: usize) -> Option<(Arc<CallQueue>, usize)> {
+        match &self.keyed {
+            Some(rooms) => Some((Arc::clone(&rooms.queues[handler]), 0)),
+            None => Some((self.queue.clone()?, handler)),
+        }
+    }
+
+    fn start_keyed(&mut self, config: &Config, meters: &Arc<Meters>) -> Result<(), ServerError> {
+        if let (Some(rooms), Some(dispatch), Some(queue)) = (&self.keyed, config.keyed, &self.queue)
+        {
+            let reports = &self.stopper.reports;
+            let threads = rooms.start(dispatch, &config.costs, queue, meters, reports)?;
+            self.threads.workers.extend(threads);
+        }
+        Ok(())
+    }
+
+    fn executor(&self, config: &Config, cost: HandlerCost, number: usize) -> Executor {
         let service = Arc::clone(&config.service);
-        Executor::new(service, Arc::clone(&self.snapshots), cost, config.time_calls)
+        Executor::new(service, Arc::clone(&self.snapshots), cost, config.time_calls, number)
     }
 
     /// Waits until every thread has said where it runs; says which could not be pinned.

@@ -5,7 +5,9 @@ use crate::admission::Admission;
 use crate::call_queue::CallQueue;
 use crate::call_times::CallTimesSum;
 use crate::cost::StageCosts;
+use crate::keyed_meters::KeyedSnapshot;
 use crate::meters::{Meters, OutMeters};
+use crate::ordered_log::OrderedLog;
 use echo_common::{clock, cpu_time};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -60,6 +62,8 @@ pub struct Snapshot {
     pub handlers: Vec<HandlerSnapshot>,
     /// The call queue; absent without handlers.
     pub queue: Option<QueueSnapshot>,
+    /// The stages of `--dispatch keyed`; absent without it.
+    pub keyed: Option<KeyedSnapshot>,
     /// How often each limit acted.
     pub limits: BTreeMap<&'static str, u64>,
 }
@@ -135,6 +139,7 @@ pub struct Snapshots {
     started_ns: u64,
     meters: Arc<Meters>,
     queue: Option<Arc<CallQueue>>,
+    log: Option<Arc<OrderedLog>>,
     admission: Arc<Admission>,
     remote: bool,
     costs: StageCosts,
@@ -145,11 +150,12 @@ impl Snapshots {
     pub fn new(
         meters: Arc<Meters>,
         queue: Option<Arc<CallQueue>>,
+        log: Option<Arc<OrderedLog>>,
         admission: Arc<Admission>,
         remote: bool,
         costs: StageCosts,
     ) -> Snapshots {
-        Snapshots { started_ns: clock::now_ns(), meters, queue, admission, remote, costs }
+        Snapshots { started_ns: clock::now_ns(), meters, queue, log, admission, remote, costs }
     }
 
     /// Whether stats calls are answered.
@@ -202,6 +208,7 @@ impl Snapshots {
             readers: self.readers(),
             handlers: self.handlers(),
             queue: self.queue.as_deref().map(|queue| self.queue(queue)),
+            keyed: self.log.as_deref().map(|log| meters.keyed.snapshot(log, &meters.limits)),
             limits: meters.limits.all().collect(),
         }
     }

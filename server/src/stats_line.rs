@@ -1,5 +1,6 @@
 //! The periodic line of counters and the final summary, both from snapshots.
 
+use crate::keyed_meters::{KeyedSnapshot, StageSnapshot};
 use crate::snapshot::Snapshot;
 use echo_common::quantity::grouped;
 use std::fmt::Write;
@@ -34,6 +35,9 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
     if let Some(queue) = &now.queue {
         let _ = write!(out, "; queue {} of {}", queue.depth, queue.capacity);
     }
+    if let (Some(keyed), Some(was)) = (&now.keyed, &before.keyed) {
+        out += &dispatch(keyed, was, elapsed_ns);
+    }
     if !now.handlers.is_empty() {
         out += "; handlers busy:";
         for (handler, was) in now.handlers.iter().zip(&before.handlers) {
@@ -43,6 +47,24 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
         }
     }
     out
+}
+
+/// The stages of a dispatch by key.
+fn dispatch(now: &KeyedSnapshot, was: &KeyedSnapshot, elapsed_ns: u64) -> String {
+    let busy = |stage: &StageSnapshot, before: &StageSnapshot| {
+        let cpu_ns = stage.cpu_ns - before.cpu_ns + stage.paced_ns - before.paced_ns;
+        let share = busy(cpu_ns, stage.wait_ns.saturating_sub(before.wait_ns), elapsed_ns);
+        100.0 * share.min(1.0)
+    };
+    let dispatched = |keyed: &KeyedSnapshot| keyed.dispatcher.calls + keyed.calls_on_serial;
+    format!(
+        "; serial {:.0} %, dispatcher {:.0} % busy, batches of {:.1}, backlog {} (at most {})",
+        busy(&now.serial, &was.serial),
+        busy(&now.dispatcher, &was.dispatcher),
+        per(dispatched(now) - dispatched(was), now.cycles - was.cycles),
+        grouped(now.backlog as u64),
+        grouped(now.backlog_max as u64),
+    )
 }
 
 /// Everything that was counted from start to end.
@@ -75,6 +97,13 @@ pub fn summary(last: &Snapshot) -> String {
         last.reads,
         last.writes,
     );
+    if let Some(keyed) = &last.keyed {
+        let _ = write!(
+            out,
+            " cycles={} extended_reads={} calls_on_serial={} stalls={}",
+            keyed.cycles, keyed.extended_reads, keyed.calls_on_serial, keyed.stalls,
+        );
+    }
     for (name, count) in &last.limits {
         let _ = write!(out, " {name}={count}");
     }

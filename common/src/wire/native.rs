@@ -28,8 +28,17 @@ pub const FLAG_WANT_STAGES: u8 = 0x04;
 /// Flag: a u32 follows the header, the payload length that the reply shall have.
 pub const FLAG_RESP_SIZE: u8 = 0x08;
 
+/// Flag: the call asks which handler executed it and as which one, the reply says so.
+pub const FLAG_WANT_EXECUTION: u8 = 0x10;
+
+/// Bytes of the extension that [`FLAG_HAS_KEY`] announces. Extensions follow one another in the
+/// order of their flags' bits.
+pub const KEY_LEN: usize = 16;
 /// Bytes of the extension that [`FLAG_RESP_SIZE`] announces.
 pub const RESP_SIZE_LEN: usize = 4;
+/// Bytes of the block that a reply with [`FLAG_WANT_EXECUTION`] carries, behind its stages if it
+/// has those, too.
+pub const EXECUTION_LEN: usize = 12;
 
 /// Bytes of the block that a reply with [`FLAG_WANT_STAGES`] carries behind its header.
 pub const STAGES_LEN: usize = 20;
@@ -79,6 +88,62 @@ impl Stages {
             served_ns: word(12),
             written_ns: word(16),
         }
+    }
+}
+
+/// What a call with [`FLAG_HAS_KEY`] belongs to: calls of one key are executed in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Key {
+    /// The key.
+    pub key: u64,
+    /// The client's count of the calls of this key; the server passes it by.
+    pub sequence: u64,
+}
+
+impl Key {
+    /// The bytes on the wire.
+    #[inline]
+    pub fn encode(&self) -> [u8; KEY_LEN] {
+        let mut out = [0; KEY_LEN];
+        out[..8].copy_from_slice(&self.key.to_be_bytes());
+        out[8..].copy_from_slice(&self.sequence.to_be_bytes());
+        out
+    }
+
+    /// Reads the extension.
+    #[inline]
+    pub fn decode(bytes: &[u8; KEY_LEN]) -> Key {
+        let [k0, k1, k2, k3, k4, k5, k6, k7, sequence @ ..] = *bytes;
+        let key = u64::from_be_bytes([k0, k1, k2, k3, k4, k5, k6, k7]);
+        Key { key, sequence: u64::from_be_bytes(sequence) }
+    }
+}
+
+/// Who executed a call with [`FLAG_WANT_EXECUTION`], and when among the calls that asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Execution {
+    /// The handler's number; the reader's on a server without handlers.
+    pub handler: u32,
+    /// This handler's count of the calls that asked, in the order in which it executed them, from 1.
+    pub number: u64,
+}
+
+impl Execution {
+    /// The bytes on the wire.
+    #[inline]
+    pub fn encode(&self) -> [u8; EXECUTION_LEN] {
+        let mut out = [0; EXECUTION_LEN];
+        out[..4].copy_from_slice(&self.handler.to_be_bytes());
+        out[4..].copy_from_slice(&self.number.to_be_bytes());
+        out
+    }
+
+    /// Reads the block.
+    #[inline]
+    pub fn decode(bytes: &[u8; EXECUTION_LEN]) -> Execution {
+        let [h0, h1, h2, h3, number @ ..] = *bytes;
+        let handler = u32::from_be_bytes([h0, h1, h2, h3]);
+        Execution { handler, number: u64::from_be_bytes(number) }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use echo_common::wire::detect::{Detected, detect};
 use echo_common::wire::native::{
-    BODY_MIN, FRAME_MAX_DEFAULT, HEADER_LEN, Header, HeaderError, Kind, LENGTH_LEN, PREAMBLE,
-    PREAMBLE_LEN, Status, error_frame,
+    BODY_MIN, Execution, FRAME_MAX_DEFAULT, HEADER_LEN, Header, HeaderError, Key, Kind, LENGTH_LEN,
+    PREAMBLE, PREAMBLE_LEN, Status, error_frame,
 };
 use echo_common::wire::split::{LengthError, Split, split};
 use proptest::collection::vec;
@@ -138,6 +138,16 @@ proptest! {
     }
 
     #[test]
+    fn keys_and_executions_are_read_back_as_they_were_written(
+        key: u64, sequence: u64, handler: u32, number: u64,
+    ) {
+        let key = Key { key, sequence };
+        prop_assert_eq!(Key::decode(&key.encode()), key);
+        let execution = Execution { handler, number };
+        prop_assert_eq!(Execution::decode(&execution.encode()), execution);
+    }
+
+    #[test]
     fn any_sixteen_bytes_are_a_header_that_writes_them_or_a_named_error(
         bytes: [u8; HEADER_LEN],
         kind in 0u8..8,
@@ -206,6 +216,14 @@ fn a_plain_call_of_128_bytes_is_144_on_the_wire() {
     assert_eq!(header.frame_len(), 144);
     let expected = [0, 0, 0, 140, 1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
     assert_eq!(header.encode(), expected);
+}
+
+#[test]
+fn a_key_and_an_execution_are_big_endian_words_side_by_side() {
+    let key = Key { key: 0x0102_0304_0506_0708, sequence: 9 };
+    assert_eq!(key.encode(), [1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0, 0, 9]);
+    let execution = Execution { handler: 0x0102_0304, number: 5 };
+    assert_eq!(execution.encode(), [1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 5]);
 }
 
 #[test]

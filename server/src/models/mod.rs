@@ -19,6 +19,7 @@ mod admission;
 mod call_queue;
 mod kernel;
 mod mailbox;
+mod ordered_log;
 mod outbox;
 mod pause;
 

@@ -5,6 +5,7 @@ use crate::admission::Admission;
 use crate::call_queue::{CallQueue, WhenFull};
 use crate::cost::StageCosts;
 use crate::meters::Meters;
+use crate::ordered_log::OrderedLog;
 use crate::snapshot::Snapshots;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ fn snapshot() -> Snapshot {
     let meters = Arc::new(Meters::new(2, 2));
     let queue = Arc::new(CallQueue::new(10, 2, 2, WhenFull::Wait, 0));
     let admission = Admission::new(1, None, vec![]);
-    Snapshots::new(meters, Some(queue), admission, true, StageCosts::default()).take()
+    let log = Some(Arc::new(OrderedLog::new(10)));
+    Snapshots::new(meters, Some(queue), log, admission, true, StageCosts::default()).take()
 }
 
 #[test]
@@ -39,6 +41,25 @@ fn rates_are_of_the_time_between_the_snapshots() {
     let text = line(&before, &now);
     assert!(text.starts_with("2,500,000 calls/s"), "{text}");
     assert!(text.contains(" 50 % (3.0) 0 % (0.0)"), "{text}");
+}
+
+#[test]
+fn the_stages_of_a_dispatch_by_key_are_in_the_line() {
+    let before = snapshot();
+    let mut now = before.clone();
+    now.uptime_ns += 1_000_000_000;
+    let keyed = now.keyed.as_mut().expect("there is a log");
+    keyed.serial.cpu_ns += 250_000_000;
+    keyed.dispatcher.paced_ns += 900_000_000;
+    keyed.dispatcher.calls += 300;
+    keyed.calls_on_serial += 100;
+    keyed.cycles += 4;
+    keyed.backlog = 1234;
+    let text = line(&before, &now);
+    assert!(text.contains("serial 25 %, dispatcher 90 % busy, batches of 100.0, backlog 1,234"));
+    let mut quiet = before.clone();
+    quiet.keyed = None;
+    assert!(!line(&quiet, &quiet).contains("dispatcher"));
 }
 
 #[test]

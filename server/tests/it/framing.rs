@@ -53,7 +53,7 @@ fn frames_that_are_not_the_protocol_are_refused_by_name() {
     };
     let mut bad: Vec<Vec<u8>> = (0..BODY_MIN as u32).map(|n| n.to_be_bytes().to_vec()).collect();
     bad.extend([0, 2, 3, 5, 255].map(|kind| head(kind, 0, BODY_MIN as u32)));
-    bad.extend([0x01, 0x02, 0x10, 0x80, 0xff].map(|flags| head(1, flags, 100)));
+    bad.extend([0x01, 0x20, 0x40, 0x80, 0xff].map(|flags| head(1, flags, 100)));
     // Its flag announces four bytes more than the frame has.
     bad.push(head(1, FLAG_RESP_SIZE, BODY_MIN as u32 + 3));
     bad.push(head(4, FLAG_RESP_SIZE, BODY_MIN as u32 + 4));

@@ -2,6 +2,7 @@
 
 mod admission;
 mod framing;
+mod keyed;
 mod kit;
 mod life;
 mod metrics;

@@ -149,6 +149,8 @@ pub(crate) fn config(service: Arc<dyn Service>) -> Config {
             reader_batch: 1024,
             queue_capacity: 1024,
             when_full: WhenFull::Wait,
+            log_capacity: 1024,
+            handler_queue: 1024,
             reader_inbox: 100,
             backlog: 1024,
             handshake_timeout: Some(Duration::from_secs(30)),
@@ -163,6 +165,7 @@ pub(crate) fn config(service: Arc<dyn Service>) -> Config {
         service,
         costs: StageCosts::default(),
         time_calls: true,
+        keyed: None,
     }
 }
 
