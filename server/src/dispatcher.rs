@@ -106,7 +106,7 @@ impl Dispatcher {
         batch
     }
 
-    /// Lets the serial stage read on and dispatch; gives the batch back if there is nothing to read.
+    /// Lets the serial stage read on and dispatch; gives the batch back if there is no more.
     fn extend(&mut self, batch: Vec<Confirmed>) -> Result<Vec<Confirmed>, Vec<Confirmed>> {
         self.clock.reach();
         let (behind, _) = self.queue.depth();

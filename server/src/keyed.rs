@@ -1,7 +1,7 @@
 //! The rooms of `--dispatch keyed`, which stand between the call queue and the handlers:
 //!
 //! ```text
-//! readers -> call queue -> serial -> ordered log -> dispatcher -> queue of each handler -> handlers
+//! readers -> call queue -> serial -> ordered log -> dispatcher -> each handler's queue -> handlers
 //! ```
 //!
 //! Each stage ends when what it takes from is closed and empty, and then closes what it gives to.

@@ -1,5 +1,5 @@
-//! The ordered log of `--dispatch keyed`: calls that the serial stage has confirmed, in order, until
-//! the dispatcher reads them. Bounded; one thread appends and one reads.
+//! The ordered log of `--dispatch keyed`: calls that the serial stage has confirmed, in order,
+//! until the dispatcher reads them. Bounded; one thread appends and one reads.
 //!
 //! A read that came out short can be *extended*: the dispatcher hands its batch to the serial stage
 //! and waits; that reads on, dispatches the batch itself and hands back the empty one.

@@ -1,7 +1,7 @@
 //! The serial stage of `--dispatch keyed`: one thread that takes calls from the call queue in the
 //! order of their arrival, pays for each, and appends them to the ordered log.
 //!
-//! It also extends short reads of the dispatcher (`--extend-reads on`): the extension stands in line
+//! It also extends short reads of the dispatcher (`--extend-reads on`): an extension stands in line
 //! behind the calls that waited here when it was asked, and is done at once when none is left.
 
 use crate::call::Calls;

@@ -124,7 +124,7 @@ impl Key {
 pub struct Execution {
     /// The handler's number; the reader's on a server without handlers.
     pub handler: u32,
-    /// This handler's count of the calls that asked, in the order in which it executed them, from 1.
+    /// This handler's count of the calls that asked, from 1, in the order of their execution.
     pub number: u64,
 }
 
