@@ -3,6 +3,7 @@
 
 pub mod model;
 pub mod process;
+pub mod simulate;
 pub mod stats;
 
 use std::process::ExitCode;
