@@ -12,6 +12,7 @@ use echo_common::wire::native::FRAME_MAX_DEFAULT;
 pub fn check_frames(frames: &[u8]) -> (u32, usize) {
     let limits = ReadLimits {
         frame_size_max: FRAME_MAX_DEFAULT,
+        hadoop: None,
         reader_batch: u32::MAX,
         handshake_timeout_ns: u64::MAX,
         frame_timeout_ns: u64::MAX,

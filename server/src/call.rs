@@ -1,8 +1,10 @@
 //! What travels from a reader to a handler.
 
+use crate::hadoop::Client;
 use crate::outbox::Outbox;
 use crate::sync::Arc;
 use bytes::BytesMut;
+use echo_common::wire::hadoop;
 use echo_common::wire::native::{self, HEADER_LEN, Header, Kind};
 
 /// A run of whole calls of one connection, in arrival order, owning their bytes.
@@ -12,11 +14,12 @@ use echo_common::wire::native::{self, HEADER_LEN, Header, Kind};
 pub struct Calls {
     /// Where the replies go.
     pub outbox: Arc<Outbox>,
-    /// Whole frames, one behind the other; the reader has checked every header.
+    /// Whole frames, one behind the other; the reader has checked every header. In a run of Hadoop
+    /// RPC these are packets, and some between the calls may be something else.
     pub frames: BytesMut,
     /// Every call is without flags, so that its frame has the shape of an echo's reply.
     pub plain: bool,
-    /// Number of frames in `frames`, at least 1.
+    /// Number of calls in `frames`, at least 1.
     pub count: u32,
     /// What the connection's bounds were charged for these calls, in bytes.
     pub weight: usize,
@@ -24,6 +27,10 @@ pub struct Calls {
     pub read_ns: u64,
     /// Further stamps, if some call of the run asks for its stages.
     pub stamps: Option<Stamps>,
+    /// Whose calls these are, if they are Hadoop RPC; else they are native.
+    pub hadoop: Option<Arc<Client>>,
+    /// The run is one call that waits on purpose: no other call may wait for it.
+    pub is_slow: bool,
 }
 
 /// When a run passed the reader's stages, see [`native::Stages`].
@@ -39,6 +46,21 @@ impl Calls {
     /// Splits off the first `count` calls; needs `0 < count < self.count`.
     pub fn split_front(&mut self, count: u32) -> Calls {
         assert!(0 < count && count < self.count, "split {count} of {} calls", self.count);
+        let (at, weight) = match self.hadoop {
+            None => self.front(count),
+            Some(_) => self.hadoop_front(count),
+        };
+        self.count -= count;
+        self.weight -= weight;
+        let frames = self.frames.split_to(at);
+        let outbox = Arc::clone(&self.outbox);
+        let hadoop = self.hadoop.clone();
+        let Calls { plain, read_ns, stamps, is_slow, .. } = *self;
+        Calls { outbox, frames, plain, count, weight, read_ns, stamps, hadoop, is_slow }
+    }
+
+    /// Where the first `count` frames end, and what they were charged.
+    fn front(&self, count: u32) -> (usize, usize) {
         let mut at = 0;
         let mut weight = 0;
         for _ in 0..count {
@@ -46,12 +68,16 @@ impl Calls {
             weight += charge(&header, &self.frames[at + HEADER_LEN..]);
             at += header.frame_len();
         }
-        self.count -= count;
-        self.weight -= weight;
-        let frames = self.frames.split_to(at);
-        let outbox = Arc::clone(&self.outbox);
-        let Calls { plain, read_ns, stamps, .. } = *self;
-        Calls { outbox, frames, plain, count, weight, read_ns, stamps }
+        (at, weight)
+    }
+
+    /// The same for packets, which are charged their length and what came between them.
+    fn hadoop_front(&self, count: u32) -> (usize, usize) {
+        let mut calls = hadoop::call::Calls::of(&self.frames);
+        let found = calls.by_ref().take(count as usize).count();
+        assert_eq!(found, count as usize, "calls of a run");
+        let at = self.frames.len() - calls.rest().len();
+        (at, at)
     }
 
     /// How many calls from the front, at most `calls_max`, have frames of no more than `bytes_max`
@@ -60,10 +86,26 @@ impl Calls {
         if self.count <= calls_max && self.frames.len() <= bytes_max {
             return self.count;
         }
+        if self.hadoop.is_some() {
+            return self.hadoop_fitting(calls_max, bytes_max);
+        }
         let (mut count, mut at) = (0, 0);
         while count < calls_max.min(self.count) {
             at += header_at(&self.frames[at..]).frame_len();
             if at > bytes_max {
+                break;
+            }
+            count += 1;
+        }
+        count
+    }
+
+    fn hadoop_fitting(&self, calls_max: u32, bytes_max: usize) -> u32 {
+        let mut calls = hadoop::call::Calls::of(&self.frames);
+        let mut count = 0;
+        while count < calls_max.min(self.count) {
+            calls.next();
+            if self.frames.len() - calls.rest().len() > bytes_max {
                 break;
             }
             count += 1;
@@ -115,4 +157,63 @@ pub(crate) fn charge(header: &Header, rest: &[u8]) -> usize {
         return STATS_CHARGE;
     }
     header.frame_len().max(HEADER_LEN + asked_reply_len(header, rest).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::FakeSocket;
+    use crate::mailbox::{ConnectionId, Mailbox, Wake};
+    use crate::outbox::FlowLimits;
+    use echo_common::wire::hadoop::client::{CallTemplate, put_ping};
+    use echo_common::wire::hadoop::context::Context;
+    use echo_common::wire::hadoop::method::MethodHeader;
+
+    struct Sleepless;
+
+    impl Wake for Sleepless {
+        fn wake(&self) {}
+    }
+
+    fn outbox() -> Arc<Outbox> {
+        let mailbox = Arc::new(Mailbox::new(1, Box::new(Sleepless)));
+        let flow = FlowLimits { calls_max: 100, owed_bytes_max: 1 << 20, notes_idle: false };
+        Arc::new(Outbox::new(Box::new(FakeSocket::new(1)), ConnectionId(1), mailbox, flow))
+    }
+
+    #[test]
+    fn runs_of_packets_are_taken_apart_between_calls_and_nothing_of_their_weight_is_lost() {
+        let method = MethodHeader { method: b"echo", protocol: b"p", version: 1 };
+        let template = CallTemplate::new([7; 16], &method);
+        for count in 1..6 {
+            let mut frames = Vec::new();
+            for call_id in 0..6 {
+                template.put(&mut frames, call_id, 0, 0);
+                (0..call_id % 3).for_each(|_| put_ping(&mut frames, &[7; 16]));
+            }
+            let mut run = Calls {
+                outbox: outbox(),
+                weight: frames.len(),
+                frames: BytesMut::from(&frames[..]),
+                plain: false,
+                count: 6,
+                read_ns: 0,
+                stamps: None,
+                hadoop: Some(Arc::new(Client::of(&Context::default()))),
+                is_slow: false,
+            };
+            let bytes = run.frames.len();
+            assert_eq!((run.fitting(6, bytes), run.fitting(count, bytes)), (6, count));
+            let first = template.call_len(0, 0, 0);
+            assert_eq!((run.fitting(9, first), run.fitting(9, first - 1)), (1, 0));
+            let front = run.split_front(count);
+            assert_eq!((front.count, run.count), (count, 6 - count));
+            assert_eq!((front.weight, run.weight), (front.frames.len(), run.frames.len()));
+            assert_eq!([&front.frames[..], &run.frames].concat(), frames);
+            let ids = |run: &Calls| -> Vec<i32> {
+                hadoop::call::Calls::of(&run.frames).map(|call| call.header.call_id).collect()
+            };
+            assert_eq!([ids(&front), ids(&run)].concat(), [0, 1, 2, 3, 4, 5]);
+        }
+    }
 }

@@ -9,6 +9,7 @@
 //!   the next one if calls are left.
 //! - While the handlers that are awake have little to do each, no other is woken (`backlog_max`;
 //!   nothing may wait for a service whose calls take long).
+//! - A handler that serves a slow run counts as neither awake nor asleep, however long that takes.
 //! - The lowest-numbered sleeper is woken first: light load stays on few threads and warm caches.
 //! - A reader that finds the queue full leaves the rest of its pass with the queue and sleeps until
 //!   the last of it has moved up: one wake-up however many times the queue fills.
@@ -30,6 +31,11 @@ pub trait Run: Send {
     fn count(&self) -> u32;
     /// Splits off the first `count` calls, fewer than there are.
     fn split_front(&mut self, count: u32) -> Self;
+    /// Whether it keeps a handler for long: then it is taken alone, and no other run waits for
+    /// that handler.
+    fn is_slow(&self) -> bool {
+        false
+    }
 }
 
 impl Run for Calls {
@@ -39,6 +45,10 @@ impl Run for Calls {
 
     fn split_front(&mut self, count: u32) -> Calls {
         Calls::split_front(self, count)
+    }
+
+    fn is_slow(&self) -> bool {
+        self.is_slow
     }
 }
 
@@ -83,6 +93,10 @@ struct State<R> {
     /// By handler number: sleeps, and has not been claimed by a waker.
     asleep: Box<[bool]>,
     sleepers: usize,
+    /// By handler number: serves a slow run.
+    away: Box<[bool]>,
+    /// Handlers that serve slow runs.
+    away_count: usize,
     /// Handlers that will look once more before they sleep.
     looking: usize,
     /// A claimed handler has not looked yet.
@@ -122,6 +136,8 @@ impl<R: Run> CallQueue<R> {
                 calls_max_seen: 0,
                 asleep: vec![false; handlers].into(),
                 sleepers: 0,
+                away: vec![false; handlers].into(),
+                away_count: 0,
                 looking: 0,
                 waking: false,
                 called_away: false,
@@ -170,6 +186,9 @@ impl<R: Run> CallQueue<R> {
     pub fn take(&self, handler: usize, calls_max: u32, batch: &mut Vec<R>) -> Option<Take> {
         debug_assert!(calls_max > 0 && batch.is_empty());
         let mut state = lock(&self.state);
+        if std::mem::take(&mut state.away[handler]) {
+            state.away_count -= 1;
+        }
         let mut take = Take::default();
         let mut looked = false;
         while state.runs.is_empty() {
@@ -201,6 +220,10 @@ impl<R: Run> CallQueue<R> {
             state.waking = false;
         }
         let admitted = self.take_runs(&mut state, calls_max, batch);
+        if batch.iter().any(R::is_slow) {
+            state.away[handler] = true;
+            state.away_count += 1;
+        }
         if !Mutant::HandlerWakesNobody.is_on() {
             self.wake_one(state);
         }
@@ -210,8 +233,9 @@ impl<R: Run> CallQueue<R> {
         Some(take)
     }
 
-    /// Moves runs into `batch`, and what waits for room up behind them. A run is not taken apart
-    /// unless it alone is more than a batch: two halves would be two writes to one connection.
+    /// Moves runs into `batch`, a slow one by itself, and what waits for room up behind them. A run
+    /// is not taken apart unless it alone is more than a batch: two halves would be two writes to
+    /// one connection.
     /// Returns the readers that may go on.
     fn take_runs(&self, state: &mut State<R>, calls_max: u32, batch: &mut Vec<R>) -> Vec<usize> {
         let mut admitted = Vec::new();
@@ -219,6 +243,10 @@ impl<R: Run> CallQueue<R> {
         while left > 0
             && let Some(mut run) = state.runs.pop_front()
         {
+            if run.is_slow() && !batch.is_empty() {
+                state.runs.push_front(run);
+                break;
+            }
             if run.count() > left {
                 if !batch.is_empty() {
                     state.runs.push_front(run);
@@ -230,6 +258,10 @@ impl<R: Run> CallQueue<R> {
             }
             left -= run.count();
             state.calls -= run.count() as usize;
+            if run.is_slow() {
+                // The last of this batch.
+                left = 0;
+            }
             batch.push(run);
             if state.runs.is_empty() {
                 self.move_up(state, &mut admitted);
@@ -323,7 +355,8 @@ impl<R: Run> CallQueue<R> {
         if state.sleepers == 0 || state.looking > 0 || state.waking {
             return false;
         }
-        let awake = self.handlers.len() - state.sleepers;
+        let away = if Mutant::SlowIsAwake.is_on() { 0 } else { state.away_count };
+        let awake = self.handlers.len() - state.sleepers - away;
         if state.runs.len() <= self.backlog_max * awake {
             return false;
         }

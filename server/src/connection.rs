@@ -4,16 +4,12 @@
 //! what a bound cuts off stays in `held`, so that nothing depends on a second readiness event.
 
 use crate::call::{Calls, Stamps};
-use crate::frame_check::check;
+use crate::conversation::{Conversation, Parsed};
 use crate::intake::{Intake, LARGE_FRAME, Large};
-use crate::limits::ReadLimits;
 use crate::outbox::{Allowance, Outbox};
 use crate::refusal::Refusal;
-use bytes::BytesMut;
+use bytes::{Buf, BytesMut};
 use echo_common::clock;
-use echo_common::wire::detect::{Detected, detect};
-use echo_common::wire::native;
-use echo_common::wire::split::{Split, split};
 use std::io;
 use std::net::Shutdown;
 use std::sync::Arc;
@@ -29,6 +25,8 @@ pub(crate) enum Turn {
     Close,
     /// The peer is told why, then the connection ends.
     Refuse(Refusal),
+    /// All that the peer is owed has left: it is told this, then the connection ends.
+    Farewell(Vec<u8>),
 }
 
 mod time_limits;
@@ -36,10 +34,8 @@ pub(crate) use time_limits::Expired;
 
 #[derive(Debug, PartialEq, Eq)]
 enum Phase {
-    /// The bytes that choose the conversation have not come.
-    Opening,
-    /// Native framing.
-    Native,
+    /// Calls are taken.
+    Taking,
     /// Nothing is read any more; the connection ends when its replies have left.
     Ending,
     /// Our side is shut; what the peer still sends is dropped, so that closing does not reset the
@@ -51,6 +47,7 @@ enum Phase {
 pub(crate) struct Connection {
     pub(crate) outbox: Arc<Outbox>,
     phase: Phase,
+    conversation: Conversation,
     /// Bytes read and not yet taken: whole frames that a bound cut off, or an incomplete one.
     held: BytesMut,
     /// An incomplete frame that is too long for `held`.
@@ -77,13 +74,16 @@ pub(crate) struct Connection {
     stopping: bool,
     /// Since when a frame is incomplete; 0 if none is.
     frame_since_ns: u64,
+    /// What the peer is told when it has all that it is owed.
+    farewell: Vec<u8>,
 }
 
 impl Connection {
     pub(crate) fn new(outbox: Arc<Outbox>, now_ns: u64) -> Connection {
         Connection {
             outbox,
-            phase: Phase::Opening,
+            phase: Phase::Taking,
+            conversation: Conversation::Opening,
             held: BytesMut::new(),
             large: None,
             allowance: Allowance::default(),
@@ -98,13 +98,14 @@ impl Connection {
             peer_gone: false,
             stopping: false,
             frame_since_ns: 0,
+            farewell: Vec::new(),
         }
     }
 
     /// Takes what the bounds allow, from what is held or from one read.
     pub(crate) fn turn(&mut self, intake: &mut Intake) -> Turn {
         match self.phase {
-            Phase::Opening | Phase::Native => {}
+            Phase::Taking => {}
             Phase::Ending | Phase::Lingering { .. } => return self.discard(intake),
         }
         if self.paused || !self.may_take(intake) {
@@ -114,7 +115,7 @@ impl Connection {
         }
         let turn = if self.large.is_some() {
             self.read_large(intake)
-        } else if self.holds_frame(&intake.limits) {
+        } else if self.conversation.has_front(&self.held, &intake.limits) {
             self.take_held(intake)
         } else if self.readable {
             self.read(intake)
@@ -140,17 +141,10 @@ impl Connection {
         !self.paused
     }
 
-    fn holds_frame(&self, limits: &ReadLimits) -> bool {
-        let held = split(&self.held, limits.frame_size_max);
-        self.phase == Phase::Native
-            && !matches!(held, Ok(Split::NeedLength | Split::NeedBody { .. }))
-    }
-
     fn take_held(&mut self, intake: &mut Intake) -> Turn {
-        let held = std::mem::take(&mut self.held);
-        let parsed = self.parse(&held, &intake.limits);
-        self.held = held;
-        let frames = self.held.split_to(parsed.end);
+        let parsed = self.conversation.parse(&self.held, self.allowance, &intake.limits);
+        let mut frames = self.held.split_to(parsed.end);
+        frames.advance(parsed.start);
         self.submit(frames, &parsed, intake);
         self.settle(parsed, intake)
     }
@@ -162,7 +156,7 @@ impl Connection {
             Ok(0) => self.peer_ended(),
             Ok(_) => {
                 self.readable = buffer.len() == buffer.capacity() || self.read_closed;
-                let parsed = self.parse(&buffer, &intake.limits);
+                let parsed = self.conversation.parse(&buffer, self.allowance, &intake.limits);
                 self.held.clear();
                 self.held.extend_from_slice(&buffer[parsed.end..]);
                 if parsed.count > 0 {
@@ -199,48 +193,9 @@ impl Connection {
         let Some(large) = self.large.take() else { return Turn::Wait };
         let (frame, surplus) = large.finish();
         self.held = surplus;
-        let parsed = self.parse(&frame, &intake.limits);
+        let parsed = self.conversation.parse(&frame, self.allowance, &intake.limits);
         self.submit(frame, &parsed, intake);
         self.settle(parsed, intake)
-    }
-
-    /// Finds whole calls at the front of `bytes`, as many as the bounds allow.
-    fn parse(&mut self, bytes: &[u8], limits: &ReadLimits) -> Parsed {
-        let mut parsed = Parsed::default();
-        if self.phase == Phase::Opening {
-            match detect(bytes) {
-                Detected::NeedMore => return parsed,
-                Detected::Native => {
-                    self.phase = Phase::Native;
-                    parsed.start = native::PREAMBLE_LEN;
-                    parsed.end = native::PREAMBLE_LEN;
-                }
-                other => {
-                    parsed.refusal = Some(Refusal::opening(other));
-                    return parsed;
-                }
-            }
-        }
-        let count_max = self.allowance.calls.min(limits.reader_batch);
-        while parsed.count < count_max && parsed.weight < self.allowance.bytes {
-            let rest = &bytes[parsed.end..];
-            match check(rest, limits) {
-                Ok(Some(call)) => {
-                    parsed.end += call.length;
-                    parsed.weight += call.weight;
-                    parsed.count += 1;
-                    parsed.stats += u32::from(call.is_stats);
-                    parsed.wants_stages |= call.wants_stages;
-                    parsed.has_flags |= call.has_flags;
-                }
-                Ok(None) => break,
-                Err(refusal) => {
-                    parsed.refusal = Some(refusal);
-                    break;
-                }
-            }
-        }
-        parsed
     }
 
     /// Hands the calls found over to the pass.
@@ -262,26 +217,48 @@ impl Connection {
             intake.stamped = true;
             Stamps { decoded_ns: clock::now_ns(), queued_ns: 0 }
         });
-        let plain = !parsed.has_flags && parsed.stats == 0;
-        intake.calls.push_back(Calls { outbox, frames, plain, count, weight, read_ns, stamps });
+        let hadoop = self.conversation.hadoop_client();
+        let plain = !parsed.has_flags && parsed.stats == 0 && hadoop.is_none();
+        let is_slow = parsed.is_slow;
+        intake.calls.push_back(Calls {
+            outbox,
+            frames,
+            plain,
+            count,
+            weight,
+            read_ns,
+            stamps,
+            hadoop,
+            is_slow,
+        });
     }
 
     /// What is to do after calls were taken from the front of what came.
-    fn settle(&mut self, parsed: Parsed, intake: &Intake) -> Turn {
+    fn settle(&mut self, parsed: Parsed, intake: &mut Intake) -> Turn {
+        if parsed.is_alive {
+            self.greeted = true;
+            self.active_ns = intake.now_ns;
+            self.frame_since_ns = 0;
+        }
+        if !parsed.answers.is_empty() {
+            intake.answers = parsed.answers;
+            intake.limited().frames_malformed.add(u64::from(parsed.malformed));
+            // They count against the bytes owed: what may still come is asked anew.
+            self.allowance = Allowance::default();
+        }
         if let Some(refusal) = parsed.refusal {
             self.held = BytesMut::new();
             return Turn::Refuse(refusal);
         }
         if self.held.is_empty() {
             self.held = BytesMut::new();
-        } else if self.phase == Phase::Native
-            && let Ok(Split::NeedBody { total }) = split(&self.held, intake.limits.frame_size_max)
+        } else if let Some(total) = self.conversation.frame_len(&self.held, &intake.limits)
             && total > LARGE_FRAME
         {
             self.large = Some(Large::new(&self.held, total));
             self.held = BytesMut::new();
         }
-        let more = self.readable || self.holds_frame(&intake.limits);
+        let more = self.readable || self.conversation.has_front(&self.held, &intake.limits);
         if more { Turn::Again } else { Turn::Wait }
     }
 
@@ -322,7 +299,7 @@ impl Connection {
         self.peer_gone = true;
         self.readable = false;
         match self.phase {
-            Phase::Opening | Phase::Native => self.end(0),
+            Phase::Taking => self.end(0),
             Phase::Ending => Turn::Wait,
             Phase::Lingering { .. } => Turn::Close,
         }
@@ -337,8 +314,17 @@ impl Connection {
         if self.outbox.finish() { self.finished(now_ns) } else { Turn::Wait }
     }
 
+    /// The same, and `farewell` is to be the last that the peer is told.
+    pub(crate) fn end_with(&mut self, farewell: Vec<u8>, now_ns: u64) -> Turn {
+        self.farewell = farewell;
+        self.end(now_ns)
+    }
+
     /// The last reply has left a connection that was to end.
     pub(crate) fn finished(&mut self, now_ns: u64) -> Turn {
+        if self.phase == Phase::Ending && !self.farewell.is_empty() {
+            return Turn::Farewell(std::mem::take(&mut self.farewell));
+        }
         if self.peer_gone || self.phase != Phase::Ending {
             return Turn::Close;
         }
@@ -356,7 +342,7 @@ impl Connection {
 
     /// A readiness event came. Returns whether the connection is over at once.
     pub(crate) fn on_event(&mut self, event: &mio::event::Event) -> bool {
-        let taking = matches!(self.phase, Phase::Opening | Phase::Native);
+        let taking = self.phase == Phase::Taking;
         if event.is_readable() && !(taking && self.stopping) {
             self.readable = true;
         }
@@ -364,25 +350,15 @@ impl Connection {
         event.is_error()
     }
 
+    /// Whether calls are taken, and it is not ending.
+    pub(crate) fn is_taking(&self) -> bool {
+        self.phase == Phase::Taking
+    }
+
     /// A bound has room again.
     pub(crate) fn resume(&mut self) {
         self.paused = false;
     }
-}
-
-/// What [`Connection::parse`] found at the front of some bytes.
-#[derive(Default)]
-struct Parsed {
-    /// Where the first call begins.
-    start: usize,
-    /// Where the last whole call taken ends.
-    end: usize,
-    count: u32,
-    stats: u32,
-    has_flags: bool,
-    wants_stages: bool,
-    weight: usize,
-    refusal: Option<Refusal>,
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::call::{Calls, header_at};
 use crate::call_queue::CallQueue;
+use crate::hadoop::Hadoop;
 use crate::handler_cost::HandlerCost;
 use crate::meters::{HandlerMeters, OutMeters};
 use crate::owed::{LARGE_BODY, Owed, saturated};
@@ -18,11 +19,14 @@ use echo_common::wire::native::{
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+mod hadoop;
+
 /// Serves runs of calls on the thread that owns it: a handler, or a reader without handlers.
 pub(crate) struct Executor {
     service: Arc<dyn Service>,
     snapshots: Arc<Snapshots>,
     cost: HandlerCost,
+    hadoop: Arc<Hadoop>,
     /// Plain calls become their own replies.
     in_place: bool,
     responder: Responder,
@@ -40,6 +44,7 @@ impl Executor {
         service: Arc<dyn Service>,
         snapshots: Arc<Snapshots>,
         cost: HandlerCost,
+        hadoop: Arc<Hadoop>,
         time_calls: bool,
         number: usize,
     ) -> Executor {
@@ -48,12 +53,17 @@ impl Executor {
             service,
             snapshots,
             cost,
+            hadoop,
             in_place,
             responder: Responder::default(),
             taken_ns: 0,
             arrivals: time_calls.then(Vec::new),
             execution: Execution { handler: number as u32, number: 0 },
         }
+    }
+
+    pub(crate) fn hadoop(&self) -> &Hadoop {
+        &self.hadoop
     }
 
     pub(crate) fn responder(&mut self) -> &mut Responder {
@@ -95,6 +105,9 @@ impl Executor {
 
     /// Answers every call of a run with an error.
     pub(crate) fn reject(&mut self, calls: Calls, why: Status, meters: &OutMeters) {
+        if calls.hadoop.is_some() {
+            return self.reject_hadoop(calls, why, meters);
+        }
         let text = match why {
             Status::TooBusy => "server too busy",
             _ => "the server stops",
@@ -118,6 +131,9 @@ impl Executor {
         }
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.push((calls.read_ns, calls.count));
+        }
+        if let Some(client) = calls.hadoop.take() {
+            return self.serve_hadoop(&client, calls, meters);
         }
         let mut replies = self.responder.scratch();
         let frames = std::mem::take(&mut calls.frames);

@@ -49,7 +49,8 @@ pub(crate) fn settle_for_sleeps() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// The thread stands for the virtual server, and does nothing else meanwhile.
+/// The thread stands for the virtual server, or for a call that sleeps, and does nothing else
+/// meanwhile.
 pub(crate) fn sleep_until(due_ns: u64) {
     loop {
         let left_ns = clock::elapsed_ns(clock::now_ns(), due_ns);

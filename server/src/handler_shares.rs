@@ -79,7 +79,8 @@ impl HandlerShares {
     /// The handler of the first call, and how many calls from there on are its, too.
     fn front(&self, calls: &Calls) -> (usize, u32) {
         let without_key = self.slots.handler_of(Arc::as_ptr(&calls.outbox).addr() as u64);
-        if calls.plain {
+        // Calls of Hadoop RPC have no keys.
+        if calls.plain || calls.hadoop.is_some() {
             return (without_key, calls.count);
         }
         let (mut handler, mut count, mut at) = (0, 0, 0);

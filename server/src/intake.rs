@@ -31,6 +31,8 @@ pub(crate) struct Intake {
     arena: BytesMut,
     /// The calls of this pass, connection by connection.
     pub(crate) calls: VecDeque<Calls>,
+    /// What the connection whose turn it is has to answer beside its calls.
+    pub(crate) answers: Vec<u8>,
     /// When this pass began.
     pub(crate) now_ns: u64,
     /// Bytes of the calls of this pass.
@@ -49,6 +51,7 @@ impl Intake {
             lent: VecDeque::new(),
             arena: BytesMut::new(),
             calls: VecDeque::new(),
+            answers: Vec::new(),
             now_ns: 0,
             pass_bytes: 0,
             stamped: false,

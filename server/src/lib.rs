@@ -19,12 +19,14 @@ pub mod call_queue;
 pub mod call_times;
 pub mod complaints;
 mod connection;
+mod conversation;
 pub mod cost;
 mod deadlines;
 mod dispatcher;
 #[cfg(test)]
 mod fake;
 mod frame_check;
+pub mod hadoop;
 mod handler;
 mod handler_cost;
 mod handler_shares;

@@ -3,6 +3,8 @@
 
 use crate::call_queue::WhenFull;
 use crate::outbox::FlowLimits;
+use echo_common::wire::hadoop::conversation::Rules;
+use echo_common::wire::hadoop::fault::Package;
 use echo_common::{clock, quantity};
 use serde::Serialize;
 use std::time::Duration;
@@ -16,6 +18,8 @@ pub struct Limits {
     pub max_connections_per_peer: Option<usize>,
     /// Greatest value of a frame's length word, in bytes.
     pub max_frame_size: usize,
+    /// The same for packets of Hadoop RPC; none where it is switched off.
+    pub max_packet_size: Option<u32>,
     /// Calls of one connection in the server at once.
     pub calls_per_connection: u32,
     /// Bytes of one connection in the server at once: calls in flight and replies not taken.
@@ -63,6 +67,8 @@ fn shown(time: Option<Duration>) -> String {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadLimits {
     pub(crate) frame_size_max: usize,
+    /// Absent where Hadoop RPC is switched off.
+    pub(crate) hadoop: Option<Rules>,
     pub(crate) reader_batch: u32,
     /// Nanoseconds; `u64::MAX` when off. So are the following.
     pub(crate) handshake_timeout_ns: u64,
@@ -72,10 +78,12 @@ pub(crate) struct ReadLimits {
 }
 
 impl Limits {
-    pub(crate) fn read(&self) -> ReadLimits {
+    /// `package` is where Hadoop's clients look for the classes of failures.
+    pub(crate) fn read(&self, package: Package) -> ReadLimits {
         let ns = |time: Option<Duration>| time.map_or(u64::MAX, clock::ns);
         ReadLimits {
             frame_size_max: self.max_frame_size,
+            hadoop: self.max_packet_size.map(|packet_max| Rules { packet_max, package }),
             reader_batch: self.reader_batch,
             handshake_timeout_ns: ns(self.handshake_timeout),
             frame_timeout_ns: ns(self.frame_timeout),
@@ -100,7 +108,10 @@ impl Limits {
             WhenFull::Wait => "queue_full_waits",
             WhenFull::Reject => "calls_rejected",
         };
-        let rows: [(&str, String, &str); 15] = [
+        let packet_size = self
+            .max_packet_size
+            .map_or_else(|| "off".into(), |max| quantity::format_size(u64::from(max)));
+        let rows: [(&str, String, &str); 16] = [
             ("--max-connections", self.max_connections.to_string(), "connections_refused"),
             ("--max-connections-per-peer", per_peer, "peer_connections_refused"),
             (
@@ -108,6 +119,7 @@ impl Limits {
                 quantity::format_size(self.max_frame_size as u64),
                 "frames_oversize",
             ),
+            ("  the same for Hadoop RPC", packet_size, "frames_oversize"),
             ("--calls-per-connection", self.calls_per_connection.to_string(), "reading_paused"),
             (
                 "--max-owed-bytes",

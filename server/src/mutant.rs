@@ -19,6 +19,8 @@ pub(crate) enum Mutant {
     ReaderWaitsUnlisted,
     /// A handler that looked and found nothing still counts as about to look when it sleeps.
     LookingAsleep,
+    /// A handler that serves a slow run counts as awake.
+    SlowIsAwake,
     /// A reader answers its wake-up only after it has emptied its mailbox.
     WakeAnsweredLate,
     /// The reader is woken before there is anything in its mailbox.

@@ -9,11 +9,15 @@ use crate::service::Echo;
 use clap::builder::BoolishValueParser;
 use clap::{Parser, ValueEnum};
 use echo_common::quantity::{self, count_in, duration_in, size_in};
+use echo_common::wire::hadoop::packet::PACKET_MAX_DEFAULT;
 use echo_common::wire::native::FRAME_MAX_DEFAULT;
 use echo_common::{address, open_files, pinning};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+
+mod hadoop;
+pub use hadoop::HadoopOptions;
 
 /// The port of Ozone's OM.
 pub const PORT: u16 = 9862;
@@ -111,8 +115,8 @@ pub struct Options {
     /// End at start if descriptors do not suffice for --max-connections, instead of lowering it.
     #[arg(long, env = "ECHO_SERVER_STRICT_LIMITS", value_parser = BoolishValueParser::new())]
     pub strict_limits: bool,
-    /// Largest frame: bytes that follow the length word, 12 of them header, up to 1GiB
-    /// [default: 16MiB and 64 bytes].
+    /// Largest frame: bytes that follow the length word, 12 of them header, up to 1GiB; for
+    /// Hadoop RPC ipc.maximum.data.length [default: 16MiB and 64 bytes; 128MiB for Hadoop RPC].
     #[arg(long, env = "ECHO_SERVER_MAX_FRAME_SIZE", value_parser = size_in(12..=1 << 30))]
     #[arg(allow_hyphen_values = true)]
     pub max_frame_size: Option<u64>,
@@ -178,6 +182,9 @@ pub struct Options {
     /// Do not answer the client's stats calls.
     #[arg(long, env = "ECHO_SERVER_NO_REMOTE_STATS", value_parser = BoolishValueParser::new())]
     pub no_remote_stats: bool,
+    /// Hadoop RPC.
+    #[command(flatten)]
+    pub hadoop: HadoopOptions,
     /// What a reader pays for each call: spin:TIME burns CPU, paced:TIME emulates a server of its
     /// own; then :det, :exp or :lognormal:CV [default: nothing].
     #[arg(long, env = "ECHO_SERVER_READER_COST", value_name = "COST")]
@@ -270,12 +277,17 @@ impl Options {
             },
             remote_stats: !self.no_remote_stats,
             service: Arc::new(Echo),
+            hadoop: Arc::new(self.hadoop.served(self.max_packet_size() as usize)),
             costs,
             time_calls: metrics.is_some(),
             keyed,
         };
         let metrics = metrics.map(|address| (address, self.allow.clone()));
         Ok(Plan { config, stats: self.stats, metrics, notes })
+    }
+
+    fn max_packet_size(&self) -> u32 {
+        self.max_frame_size.map_or(PACKET_MAX_DEFAULT, |size| size as u32)
     }
 
     fn cpus(&self, allowed: &[usize]) -> Result<Vec<usize>, String> {
@@ -291,6 +303,7 @@ impl Options {
             max_connections: self.max_connections(notes)?,
             max_connections_per_peer: self.max_connections_per_peer.map(|max| max as usize),
             max_frame_size: self.max_frame_size.map_or(FRAME_MAX_DEFAULT, |size| size as usize),
+            max_packet_size: self.hadoop.is_on().then(|| self.max_packet_size()),
             calls_per_connection: self.calls_per_connection as u32,
             max_owed_bytes: self.max_owed_bytes as usize,
             reader_batch: self.reader_batch as u32,

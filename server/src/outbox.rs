@@ -128,6 +128,11 @@ impl Outbox {
         Outbox { transport, id, reader, limits, state, ended }
     }
 
+    /// Which connection of its reader this is of.
+    pub fn id(&self) -> ConnectionId {
+        self.id
+    }
+
     /// The socket.
     pub fn transport(&self) -> &dyn Transport {
         &*self.transport
@@ -161,7 +166,7 @@ impl Outbox {
         self.append_locked(state, replies)
     }
 
-    /// Adds something that answers no call: a refusal of the connection.
+    /// Adds something that is no reply to a call in flight: a refusal of the connection.
     pub(crate) fn append_refusal(&self, refusal: &mut Owed) -> Appended {
         self.append_locked(lock(&self.state), refusal)
     }

@@ -107,6 +107,16 @@ impl Owed {
         self.bytes += header.len() + body.len();
     }
 
+    /// Adds one reply, which `write` appends to the buffer.
+    #[inline]
+    pub(crate) fn push_written(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let buffer = self.gather(1);
+        let before = buffer.len();
+        write(buffer);
+        let written = buffer.len() - before;
+        self.bytes += written;
+    }
+
     /// Adds `count` replies, copying their bytes.
     pub(crate) fn push_copied(&mut self, replies: &[u8], count: u32) {
         self.gather(count).extend_from_slice(replies);
@@ -142,6 +152,21 @@ impl Owed {
         self.gather(0).extend_from_slice(header);
         self.bytes += header.len() + body.len();
         self.segments.push_back(Segment { bytes: Piece::Large(body), replies: 1 });
+    }
+
+    /// Adds one reply whose body is `block`, by reference as often as needed and cut to `length`
+    /// bytes, at least 1.
+    pub(crate) fn push_filled(&mut self, header: &[u8], block: &Bytes, length: usize) {
+        assert!(length > 0 && !block.is_empty(), "{length} bytes of blocks of {}", block.len());
+        self.gather(0).extend_from_slice(header);
+        self.bytes += header.len() + length;
+        let mut left = length;
+        while left > 0 {
+            let piece = block.slice(..left.min(block.len()));
+            left -= piece.len();
+            let replies = u32::from(left == 0);
+            self.segments.push_back(Segment { bytes: Piece::Large(piece), replies });
+        }
     }
 
     /// Adds one reply whose body is `pattern`, repeated and cut to `length` bytes (zeros if the

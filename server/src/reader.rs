@@ -13,7 +13,6 @@ use crate::mailbox::{ConnectionId, Delivery, Fresh, Mailbox, Notice};
 use crate::meters::ReaderMeters;
 use crate::outbox::{FlowLimits, Outbox};
 use crate::reader_cost::ReaderCost;
-use crate::refusal::Refusal;
 use crate::sync::yield_now;
 use echo_common::clock;
 use echo_common::wire::native::Status;
@@ -35,6 +34,7 @@ const PASS_BYTES: usize = 256 << 10;
 const EVENTS_PER_POLL: usize = 1024;
 
 mod expiry;
+mod refusing;
 
 struct Entry {
     connection: Connection,
@@ -249,6 +249,7 @@ impl Reader {
             let entry = &mut self.state.connections[slot];
             entry.connection.listed = false;
             let turn = entry.connection.turn(&mut self.intake);
+            self.answer(slot);
             self.after_turn(slot, turn);
             if self.hands_over_early() {
                 self.hand_over()?;
@@ -273,29 +274,9 @@ impl Reader {
             Turn::Wait => {}
             Turn::Again => self.list(slot),
             Turn::Close => self.close(slot),
-            Turn::Refuse(refusal) => self.refuse(slot, &refusal),
+            Turn::Refuse(refusal) => self.refuse(slot, refusal),
+            Turn::Farewell(bytes) => self.bid_farewell(slot, &bytes),
         }
-    }
-
-    fn refuse(&mut self, slot: usize, refusal: &Refusal) {
-        let limits = self.intake.limited();
-        match refusal.status {
-            Status::FrameTooLarge => limits.frames_oversize.add(1),
-            Status::TimedOut => limits.frame_timeouts.add(1),
-            _ => limits.frames_malformed.add(1),
-        }
-        let entry = &mut self.state.connections[slot];
-        self.complaints.write(
-            refusal.status.name(),
-            format_args!("connection from {} refused: {}", entry.peer, refusal.why),
-        );
-        let outbox = Arc::clone(&entry.connection.outbox);
-        if !refusal.frame.is_empty() {
-            let out = &self.intake.reader().out;
-            self.executor.responder().refuse(&outbox, &refusal.frame, out);
-        }
-        let turn = self.state.connections[slot].connection.end(self.intake.now_ns);
-        self.after_turn(slot, turn);
     }
 
     fn close(&mut self, slot: usize) {
@@ -330,13 +311,8 @@ impl Reader {
                 }
                 // A queue that waits gives calls back only when it is closed: the drain was cut.
                 let why = if queue.rejects() { Status::TooBusy } else { Status::Stopping };
-                for run in calls.drain(..) {
-                    if why == Status::TooBusy {
-                        self.intake.limited().calls_rejected.add(u64::from(run.count));
-                    }
-                    self.executor.reject(run, why, &self.intake.reader().out);
-                }
                 self.state.yield_due = !put.woke;
+                self.reject(&mut calls, why);
             }
         }
         self.intake.calls = calls;

@@ -36,7 +36,7 @@ impl Responder {
         self.give_back(replies);
     }
 
-    /// Sends something that answers no call.
+    /// Sends something that is no reply to a call of a run.
     pub(crate) fn refuse(&mut self, outbox: &Outbox, frame: &[u8], meters: &OutMeters) {
         let mut refusal = self.scratch();
         refusal.push_unanswered(frame);

@@ -5,6 +5,7 @@ use crate::admission::Admission;
 use crate::call_queue::CallQueue;
 use crate::complaints::{Complaints, say};
 use crate::cost::StageCosts;
+use crate::hadoop::Hadoop;
 use crate::handler::{self, Executor};
 use crate::handler_cost::HandlerCost;
 use crate::intake::Intake;
@@ -54,6 +55,8 @@ pub struct Config {
     pub remote_stats: bool,
     /// What is served.
     pub service: Arc<dyn Service>,
+    /// How Hadoop RPC is served, where [`Limits::max_packet_size`] lets it be spoken.
+    pub hadoop: Arc<Hadoop>,
     /// Synthetic costs of the stages.
     pub costs: StageCosts,
     /// Whether it is counted how long calls are in the server, which costs a clock read per batch.
@@ -233,12 +236,13 @@ impl Server {
             // Without handlers their cost is paid on the readers, too.
             let served_here = config.costs.handler.filter(|_| config.handlers == 0);
             let seed = number as u64;
+            let limits = config.limits.read(config.hadoop.package);
             let cost = ReaderCost::new(config.costs.reader, seed, poll.registry(), PACER)?;
             let reader = Reader {
                 poll,
                 mailbox,
                 cost,
-                intake: Intake::new(config.limits.read(), Arc::clone(meters), number),
+                intake: Intake::new(limits, Arc::clone(meters), number),
                 executor: self.executor(config, HandlerCost::new(served_here, seed), number),
                 queue: self.queue.clone(),
                 flow: config.limits.flow(),
@@ -302,8 +306,9 @@ impl Server {
     }
 
     fn executor(&self, config: &Config, cost: HandlerCost, number: usize) -> Executor {
-        let service = Arc::clone(&config.service);
-        Executor::new(service, Arc::clone(&self.snapshots), cost, config.time_calls, number)
+        let (service, hadoop) = (Arc::clone(&config.service), Arc::clone(&config.hadoop));
+        let snapshots = Arc::clone(&self.snapshots);
+        Executor::new(service, snapshots, cost, hadoop, config.time_calls, number)
     }
 
     /// Waits until every thread has said where it runs; says which could not be pinned.

@@ -210,3 +210,63 @@ fn q10_a_panic_under_the_lock_does_not_end_the_others() {
         assert_eq!(queue.depth().0, 0);
     }
 }
+
+/// A run that may keep its handler for long, or not.
+#[derive(Debug)]
+struct Pace {
+    is_slow: bool,
+}
+
+impl Run for Pace {
+    fn count(&self) -> u32 {
+        1
+    }
+
+    fn split_front(&mut self, count: u32) -> Pace {
+        unreachable!("{count} of one call")
+    }
+
+    fn is_slow(&self) -> bool {
+        self.is_slow
+    }
+}
+
+#[test]
+fn slow_runs_are_taken_alone() {
+    let queue: CallQueue<Pace> = CallQueue::new(100, 1, 1, WhenFull::Wait, 16);
+    let is_slow = [false, false, true, true, false, true];
+    let mut pass = is_slow.map(|is_slow| Pace { is_slow }).into();
+    queue.put(0, &mut pass);
+    let mut batch = Vec::new();
+    for expected in [&[false, false][..], &[true], &[true], &[false], &[true]] {
+        queue.take(0, 100, &mut batch).expect("runs are left");
+        assert!(batch.drain(..).map(|run| run.is_slow).eq(expected.iter().copied()));
+    }
+}
+
+/// A handler that served a slow run counted as awake: what came meanwhile was left to it.
+#[test]
+fn what_comes_while_a_handler_serves_a_slow_run_wakes_another() {
+    let queue: CallQueue<Pace> = CallQueue::new(100, 1, 2, WhenFull::Wait, 16);
+    let mut slow = Vec::new();
+    queue.put(0, &mut [Pace { is_slow: true }].into());
+    queue.take(0, 100, &mut slow).expect("a run");
+    let (taken, takes) = std::sync::mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut batch = Vec::new();
+            while queue.take(1, 100, &mut batch).is_some() {
+                taken.send(batch.drain(..).count()).expect("the test listens");
+            }
+        });
+        for round in 0..200 {
+            queue.put(0, &mut [Pace { is_slow: round % 3 == 0 }].into());
+            let count = takes.recv_timeout(std::time::Duration::from_secs(20));
+            assert_eq!(count, Ok(1), "nobody was woken for run {round}");
+        }
+        // Done with the slow run, handler 0 finds the end like any other.
+        queue.close();
+        slow.clear();
+        assert_eq!(queue.take(0, 100, &mut slow), None);
+    });
+}

@@ -2,6 +2,7 @@
 
 use super::{Connection, Phase};
 use crate::limits::ReadLimits;
+use crate::refusal::Refusal;
 
 /// Which time limit a connection ran into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +49,7 @@ impl Connection {
                 None => self.blocked = false,
             }
         }
-        if matches!(self.phase, Phase::Opening | Phase::Native) {
+        if self.phase == Phase::Taking {
             if !self.greeted {
                 consider(self.opened_ns, limits.handshake_timeout_ns, Expired::Handshake);
             }
@@ -61,6 +62,11 @@ impl Connection {
             }
         }
         first
+    }
+
+    /// What the peer is told when its frame has stayed incomplete for too long.
+    pub(crate) fn frame_timeout(&self) -> Refusal {
+        self.conversation.frame_timeout()
     }
 
     /// The reader could not read for so long: limits that run on what the peer sends run longer.

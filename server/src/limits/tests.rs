@@ -3,6 +3,7 @@
 use crate::meters::LimitMeters;
 use crate::options::Options;
 use clap::{CommandFactory, Parser};
+use echo_common::wire::hadoop::fault::Package;
 
 #[test]
 fn every_row_names_an_option_its_value_and_a_counter() {
@@ -11,12 +12,15 @@ fn every_row_names_an_option_its_value_and_a_counter() {
     let command = Options::command();
     let counters: Vec<&str> = LimitMeters::default().all().map(|(name, _)| name).collect();
     assert!(table.lines().count() > 13, "{table}");
+    let mut option = "";
     for row in table.lines().skip(1) {
-        let columns: Vec<&str> = row.split_whitespace().collect();
-        let option = columns[0].strip_prefix("--").expect("an option");
+        let columns: Vec<&str> = row.split("  ").filter(|column| !column.is_empty()).collect();
+        // An indented row is more about the option before it.
+        option = columns[0].strip_prefix("--").unwrap_or(option);
+        assert!(columns[0].starts_with("--") || row.starts_with(' '), "{row}");
         let known = command.get_arguments().any(|argument| argument.get_long() == Some(option));
         assert!(known, "{option} is no option");
-        let counter = columns[2];
+        let counter = columns[2].trim();
         assert!(counter.starts_with('(') || counters.contains(&counter), "no counter {counter}");
     }
 }
@@ -31,7 +35,7 @@ fn every_time_that_is_off_is_never() {
         "--write-stall-timeout=off",
     ];
     let options = Options::try_parse_from(arguments).expect("legal");
-    let read = options.plan(&[0]).expect("they fit").config.limits.read();
+    let read = options.plan(&[0]).expect("they fit").config.limits.read(Package::Ipc);
     for limit in [
         read.handshake_timeout_ns,
         read.frame_timeout_ns,

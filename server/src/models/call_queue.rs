@@ -181,6 +181,70 @@ fn a_call_is_taken_or_rejected(capacity: usize, runs: [&'static [u32]; 2]) {
     assert_once(ended, runs);
 }
 
+/// A run that is slow or not.
+#[derive(Debug)]
+struct Pace(bool);
+
+impl Run for Pace {
+    fn count(&self) -> u32 {
+        1
+    }
+
+    fn split_front(&mut self, count: u32) -> Pace {
+        unreachable!("{count} of one call")
+    }
+
+    fn is_slow(&self) -> bool {
+        self.0
+    }
+}
+
+/// Two handlers that are left a large backlog each, and a slow run that is not done before another
+/// run is: that one must not wait for the handler of the slow one.
+fn a_slow_run_holds_no_other() {
+    let queue: Arc<CallQueue<Pace>> = Arc::new(CallQueue::new(4, 1, 2, WhenFull::Wait, 16));
+    let served = Arc::new((Mutex::new(false), Condvar::new()));
+    let handlers = [0, 1].map(|handler| {
+        let (queue, served) = (Arc::clone(&queue), Arc::clone(&served));
+        thread::spawn(move || {
+            let mut batch = Vec::new();
+            while queue.take(handler, 10, &mut batch).is_some() {
+                let is_slow = batch.iter().any(Run::is_slow);
+                assert!(batch.drain(..).count() == 1 || !is_slow, "a slow run among others");
+                let mut fast_served = lock(&served.0);
+                while is_slow && !*fast_served {
+                    fast_served = wait(&served.1, fast_served);
+                }
+                if !is_slow {
+                    *fast_served = true;
+                    served.1.notify_all();
+                }
+            }
+        })
+    });
+    queue.put(0, &mut [Pace(true)].into());
+    queue.put(0, &mut [Pace(false)].into());
+    let mut fast_served = lock(&served.0);
+    while !*fast_served {
+        fast_served = wait(&served.1, fast_served);
+    }
+    drop(fast_served);
+    queue.close();
+    for handler in handlers {
+        handler.join().unwrap();
+    }
+}
+
+#[test]
+fn a_slow_run_holds_no_other_however_large_a_backlog_may_be() {
+    holds_large(a_slow_run_holds_no_other);
+}
+
+#[test]
+fn mutant_slow_is_awake() {
+    rejects(Mutant::SlowIsAwake, "deadlock", a_slow_run_holds_no_other);
+}
+
 #[test]
 fn nobody_is_left_asleep_at_capacity_1() {
     holds(|| nobody_is_left_asleep(1, [&[1], &[1]], [1, 1]));

@@ -44,7 +44,17 @@ impl Ended {
 /// One call of the connection behind `outbox`, charged one byte.
 pub(super) fn call(outbox: &Arc<Outbox>) -> Calls {
     let (outbox, frames) = (Arc::clone(outbox), BytesMut::new());
-    Calls { outbox, frames, plain: true, count: 1, weight: 1, read_ns: 0, stamps: None }
+    Calls {
+        outbox,
+        frames,
+        plain: true,
+        count: 1,
+        weight: 1,
+        read_ns: 0,
+        stamps: None,
+        hadoop: None,
+        is_slow: false,
+    }
 }
 
 /// Replies to each of `calls` with a frame of `name`s, as a handler does, batch after batch.

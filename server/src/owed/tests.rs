@@ -40,7 +40,7 @@ fn push(dice: &mut Dice, owed: &mut Owed, model: &mut Model) {
         owed.expect_write_time(12, 0);
         model.words.push(model.bytes.len() + 12);
     }
-    match dice.within(0..5) {
+    match dice.within(0..7) {
         0 => {
             owed.push_large(&header, Bytes::from(body.clone()));
             model.add(&[&header, &body], true);
@@ -60,6 +60,20 @@ fn push(dice: &mut Dice, owed: &mut Owed, model: &mut Model) {
             owed.reserve(length);
             owed.push_small(&header, &body);
             model.add(&[&header, &body], true);
+        }
+        4 => {
+            owed.push_written(|out| {
+                out.extend_from_slice(&header);
+                out.extend_from_slice(&body);
+            });
+            model.add(&[&header, &body], true);
+        }
+        5 if length > 0 => {
+            let block_len = [1000, 20_000][dice.within(0..2)];
+            let block = Bytes::from(dice.bytes(block_len));
+            owed.push_filled(&header, &block, length);
+            let expected: Vec<u8> = block.iter().copied().cycle().take(length).collect();
+            model.add(&[&header, &expected], true);
         }
         _ => {
             owed.push_small(&header, &body);

@@ -2,7 +2,6 @@
 
 use super::Reader;
 use crate::connection::Expired;
-use crate::refusal::Refusal;
 
 /// A reader that was kept from reading this long holds it against no peer: what the peer has sent
 /// meanwhile lies in the kernel, or could not even be sent.
@@ -52,7 +51,10 @@ impl Reader {
         let peer = self.state.connections[slot].peer;
         let limits = self.intake.limited();
         let why = match expired {
-            Expired::Frame => return self.refuse(slot, &Refusal::frame_timeout()),
+            Expired::Frame => {
+                let refusal = self.state.connections[slot].connection.frame_timeout();
+                return self.refuse(slot, refusal);
+            }
             Expired::Linger => return self.close(slot),
             Expired::Handshake => {
                 limits.handshake_timeouts.add(1);

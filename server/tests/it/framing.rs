@@ -239,14 +239,15 @@ fn f11_http_is_told_what_this_port_is() {
     let mut peer = Peer::silent(server.address);
     peer.send(b"GET / HTTP/1.0\r\n\r\n");
     let answer = String::from_utf8(peer.rest()).expect("text");
-    assert!(answer.starts_with("HTTP/1.1 404 ") && answer.contains("echo-server"), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 404 ") && answer.contains("Hadoop IPC port"), "{answer}");
     server.stop().check(&[("frames_malformed", 1)]);
 }
 
 #[test]
 fn openings_that_are_not_spoken_here_are_closed() {
     let server = Server::start(&[]);
-    for opening in [&b"ECHx"[..], b"hrx", b"\x16\x03\x01", b"ECHO\x01\0\0\x01", b"\0\0\0\0"] {
+    // Seven bytes decide: the fifth might be a version of Hadoop RPC that is owed an answer.
+    for opening in [&b"ECHx\0\0\0"[..], b"\x16\x03\x01\x02\0\x01\0", b"ECHO\x01\0\0\x01", &[0; 7]] {
         let mut peer = Peer::silent(server.address);
         peer.send(opening);
         peer.expect_end();
@@ -257,7 +258,7 @@ fn openings_that_are_not_spoken_here_are_closed() {
         peer.expect_error(CONNECTION_ID, Status::Malformed);
         peer.expect_end();
     }
-    server.stop().check(&[("frames_malformed", 7)]);
+    server.stop().check(&[("frames_malformed", 6)]);
 }
 
 #[test]

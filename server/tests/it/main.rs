@@ -2,6 +2,7 @@
 
 mod admission;
 mod framing;
+mod hadoop;
 mod keyed;
 mod kit;
 mod life;

@@ -214,7 +214,8 @@ impl Payload<'_> {
         self.len() == 0
     }
 
-    fn put(&self, out: &mut Vec<u8>) {
+    /// Appends it.
+    pub fn put(&self, out: &mut Vec<u8>) {
         match *self {
             Payload::Bytes(bytes) => out.extend_from_slice(bytes),
             Payload::Fill(len) => {
@@ -279,6 +280,14 @@ impl<'a> OmReply<'a> {
 
     /// Appends the message.
     pub fn encode(&self, out: &mut Vec<u8>) {
+        self.encode_head(out);
+        if let Some(payload) = self.payload {
+            payload.put(out);
+        }
+    }
+
+    /// Appends the message up to its payload, which is what it ends in.
+    pub fn encode_head(&self, out: &mut Vec<u8>) {
         fields::put_varint(out, 1, u64::from(self.command));
         if let Some(trace_id) = self.trace_id {
             fields::put_bytes(out, 2, trace_id);
@@ -294,7 +303,6 @@ impl<'a> OmReply<'a> {
         if let Some(payload) = self.payload {
             fields::put_len(out, COMMAND_ECHO, fields::bytes_len(1, payload.len()));
             fields::put_len(out, 1, payload.len());
-            payload.put(out);
         }
     }
 }

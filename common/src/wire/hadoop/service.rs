@@ -151,15 +151,36 @@ impl Services {
 
     /// Appends the whole reply to `to`; `operation` has been done.
     pub fn put_reply(&self, operation: &Operation, to: ReplyTo, out: &mut Vec<u8>) {
-        let message_len = self.message_len(operation);
-        out.reserve(success_len(to, message_len));
-        put_success(out, to, message_len);
+        out.reserve(self.reply_len(operation, to));
+        self.put_reply_head(operation, to, out).put(out);
+    }
+
+    /// Appends the reply up to the payload that it ends in, for whoever passes that on without a
+    /// copy. A reply without a payload is whole then.
+    pub fn put_reply_head<'a>(
+        &self,
+        operation: &Operation<'a>,
+        to: ReplyTo,
+        out: &mut Vec<u8>,
+    ) -> Payload<'a> {
+        put_success(out, to, self.message_len(operation));
         match operation {
-            Operation::Ping | Operation::Sleep(_) => {}
-            Operation::Echo(payload) => echo::encode(*payload, out),
+            Operation::Ping | Operation::Sleep(_) | Operation::Echo(None) => {}
+            Operation::Echo(Some(payload)) => fields::put_len(out, 1, payload.len()),
             Operation::Add(sum) => testrpc::put_int32(out, 1, *sum),
-            Operation::Om(call) => self.om_reply(call).encode(out),
+            Operation::Om(call) => self.om_reply(call).encode_head(out),
         }
+        self.payload(operation)
+    }
+
+    /// What the reply ends in.
+    pub fn payload<'a>(&self, operation: &Operation<'a>) -> Payload<'a> {
+        let payload = match operation {
+            Operation::Ping | Operation::Sleep(_) | Operation::Add(_) => None,
+            Operation::Echo(payload) => payload.map(Payload::Bytes),
+            Operation::Om(call) => self.om_reply(call).payload,
+        };
+        payload.unwrap_or(Payload::Bytes(&[]))
     }
 
     fn message_len(&self, operation: &Operation) -> usize {

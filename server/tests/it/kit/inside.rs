@@ -2,9 +2,12 @@
 
 use super::PATIENCE;
 use bytes::Bytes;
+use echo_common::wire::hadoop::fault::Package;
+use echo_common::wire::hadoop::service::{OmPayload, Services};
 use echo_common::wire::native::Status;
 use echo_server::call_queue::WhenFull;
 use echo_server::cost::StageCosts;
+use echo_server::hadoop::{Busy, Hadoop};
 use echo_server::limits::Limits;
 use echo_server::listener::{Assign, SocketBuffers};
 use echo_server::server::{Config, Server, ServerError, Stopper};
@@ -144,6 +147,7 @@ pub(crate) fn config(service: Arc<dyn Service>) -> Config {
             max_connections: 256,
             max_connections_per_peer: None,
             max_frame_size: 1 << 20,
+            max_packet_size: Some(1 << 20),
             calls_per_connection: 128,
             max_owed_bytes: 2 << 20,
             reader_batch: 1024,
@@ -163,9 +167,23 @@ pub(crate) fn config(service: Arc<dyn Service>) -> Config {
         buffers: SocketBuffers::default(),
         remote_stats: true,
         service,
+        hadoop: Arc::new(hadoop()),
         costs: StageCosts::default(),
         time_calls: true,
         keyed: None,
+    }
+}
+
+/// How that serves Hadoop RPC.
+pub(crate) fn hadoop() -> Hadoop {
+    Hadoop {
+        package: Package::Ipc,
+        services: Services {
+            echo: vec!["bench.EchoProtocol:1".parse().expect("a protocol")],
+            om_payload: OmPayload::AsAsked,
+            reply_len_max: 1 << 20,
+        },
+        busy: Busy::Error,
     }
 }
 

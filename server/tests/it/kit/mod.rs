@@ -7,7 +7,7 @@ mod proc;
 mod server;
 
 pub(crate) use canary::Canary;
-pub(crate) use inside::{Inside, Tricky, config};
+pub(crate) use inside::{Inside, Tricky, config, hadoop};
 pub(crate) use peer::{Peer, call_frame, connect_from, payload, resp_size_frame, stats_frame};
 pub(crate) use proc::Proc;
 pub(crate) use server::{Server, arguments, command, run};

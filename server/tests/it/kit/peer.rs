@@ -76,11 +76,17 @@ impl Peer {
     /// Connects with a small receive buffer and sends the preamble.
     #[track_caller]
     pub(crate) fn narrow(to: SocketAddr, receive_buffer: usize) -> Peer {
+        Peer::narrow_with(to, receive_buffer, &PREAMBLE)
+    }
+
+    /// Connects with a small receive buffer and sends `opening`.
+    #[track_caller]
+    pub(crate) fn narrow_with(to: SocketAddr, receive_buffer: usize, opening: &[u8]) -> Peer {
         let socket = Socket::new(Domain::for_address(to), Type::STREAM, None).expect("a socket");
         socket.set_recv_buffer_size(receive_buffer).expect("a buffer");
         socket.connect(&to.into()).expect("a connection");
         let mut peer = Peer::over(socket.into());
-        peer.send(&PREAMBLE);
+        peer.send(opening);
         peer
     }
 
