@@ -5,8 +5,8 @@
 use crate::call_table::wants_stages;
 use crate::payload::Payload;
 use echo_common::wire::native::{
-    FLAG_RESP_SIZE, FLAG_WANT_STAGES, FRAME_MAX_DEFAULT, HEADER_LEN, Header, Kind, RESP_SIZE_LEN,
-    STAGES_LEN,
+    EXECUTION_LEN, FLAG_HAS_KEY, FLAG_RESP_SIZE, FLAG_WANT_EXECUTION, FLAG_WANT_STAGES,
+    FRAME_MAX_DEFAULT, HEADER_LEN, Header, KEY_LEN, Key, Kind, RESP_SIZE_LEN, STAGES_LEN,
 };
 use std::io::IoSlice;
 
@@ -18,8 +18,8 @@ pub(crate) trait Frames {
     /// Bytes of a call before its payload.
     fn head_len(&self, id: u64) -> usize;
 
-    /// Appends what stands before a call's payload.
-    fn put_head(&self, id: u64, out: &mut Vec<u8>);
+    /// Appends what stands before a call's payload; with its key, if calls have keys.
+    fn put_head(&self, id: u64, key: Option<&Key>, out: &mut Vec<u8>);
 
     /// What stands behind every call's payload.
     fn tail(&self) -> &[u8];
@@ -32,8 +32,8 @@ pub(crate) trait Frames {
 
     /// Appends a whole call.
     #[inline]
-    fn encode(&self, id: u64, out: &mut Vec<u8>) {
-        self.put_head(id, out);
+    fn encode(&self, id: u64, key: Option<&Key>, out: &mut Vec<u8>) {
+        self.put_head(id, key, out);
         let payload = self.payload();
         let mut position = 0;
         while position < payload.len() {
@@ -78,6 +78,8 @@ pub(crate) struct CallFrames {
     resp_size: Option<[u8; RESP_SIZE_LEN]>,
     /// Length, kind, flags and status of every correct reply.
     reply_start: [u8; 8],
+    /// Calls have keys, and their replies say who executed them.
+    keyed: bool,
 }
 
 impl CallFrames {
@@ -94,7 +96,26 @@ impl CallFrames {
             call_start: start(Header::new(Kind::Call, flags, 0, extension, payload_len)),
             resp_size: reply_len.map(u32::to_be_bytes),
             reply_start: start(Header::new(Kind::Reply, 0, 0, 0, expected)),
+            keyed: false,
         }
+    }
+
+    /// The same with keys.
+    pub(crate) fn with_keys(mut self) -> CallFrames {
+        let expected = self.reply_len();
+        let flags = self.call_start[FLAGS_AT] | FLAG_HAS_KEY | FLAG_WANT_EXECUTION;
+        let extensions = KEY_LEN + self.resp_size.map_or(0, |size| size.len());
+        let call = Header::new(Kind::Call, flags, 0, extensions, self.payload.len());
+        let reply = Header::new(Kind::Reply, FLAG_WANT_EXECUTION, 0, EXECUTION_LEN, expected);
+        (self.call_start, self.reply_start) = (start(call), start(reply));
+        self.keyed = true;
+        self
+    }
+
+    /// Whether calls have keys.
+    #[inline]
+    pub(crate) fn are_keyed(&self) -> bool {
+        self.keyed
     }
 
     /// Bytes of a correct reply's payload.
@@ -105,7 +126,7 @@ impl CallFrames {
 
     /// The longest frame that is taken from the server, by its length word.
     pub(crate) fn frame_max(&self) -> usize {
-        FRAME_MAX_DEFAULT.max(self.reply_len() + STAGES_LEN + HEADER_LEN)
+        FRAME_MAX_DEFAULT.max(self.reply_len() + STAGES_LEN + EXECUTION_LEN + HEADER_LEN)
     }
 
     /// The id, if `head` is that of a reply of the right length without extensions.
@@ -133,11 +154,12 @@ impl Frames for CallFrames {
 
     #[inline]
     fn head_len(&self, _: u64) -> usize {
-        HEADER_LEN + self.resp_size.map_or(0, |size| size.len())
+        let key_len = if self.keyed { KEY_LEN } else { 0 };
+        HEADER_LEN + key_len + self.resp_size.map_or(0, |size| size.len())
     }
 
     #[inline]
-    fn put_head(&self, id: u64, out: &mut Vec<u8>) {
+    fn put_head(&self, id: u64, key: Option<&Key>, out: &mut Vec<u8>) {
         let mut head = [0; HEADER_LEN];
         head[..8].copy_from_slice(&self.call_start);
         head[8..].copy_from_slice(&id.to_be_bytes());
@@ -145,6 +167,9 @@ impl Frames for CallFrames {
             head[FLAGS_AT] |= FLAG_WANT_STAGES;
         }
         out.extend_from_slice(&head);
+        if let Some(key) = key {
+            out.extend_from_slice(&key.encode());
+        }
         if let Some(size) = &self.resp_size {
             out.extend_from_slice(size);
         }

@@ -13,6 +13,8 @@ mod sequence;
 
 pub(crate) use sequence::Sequence;
 
+use crate::keys::NO_KEY;
+
 /// What the table knew of a call that has just ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EndedCall {
@@ -21,6 +23,8 @@ pub(crate) struct EndedCall {
     pub(crate) sent_ns: u64,
     /// Whether it was started in the measured phase (not in the warm-up).
     pub(crate) measured: bool,
+    /// The index of its key, or [`NO_KEY`].
+    pub(crate) key: u32,
 }
 
 /// What an id that came from the server refers to.
@@ -59,6 +63,8 @@ pub(crate) struct CallTable {
     open: usize,
     /// By slot, when its call was sent, if that is not when it was due. Empty in a closed loop.
     sent_ns: Box<[u64]>,
+    /// By slot, the index of its call's key. Empty without keys.
+    keys: Box<[u32]>,
     /// Timed-out calls whose reply may still come.
     overdue: u64,
 }
@@ -96,8 +102,22 @@ impl CallTable {
             capacity,
             open: 0,
             sent_ns: vec![0; if open_loop { slots } else { 0 }].into_boxed_slice(),
+            keys: Box::default(),
             overdue: 0,
         }
+    }
+
+    /// The same for calls with keys.
+    pub(crate) fn with_keys(mut self) -> CallTable {
+        self.keys = vec![NO_KEY; self.slots.len()].into_boxed_slice();
+        self
+    }
+
+    /// Notes the key of the call `id`.
+    #[inline]
+    pub(crate) fn has_key(&mut self, id: u64, key: u32) {
+        let index = self.index_of(id);
+        self.keys[index] = key;
     }
 
     /// How many more calls may be started.
@@ -161,7 +181,7 @@ impl CallTable {
         if slot.state != State::Free && self.numbering.id(slot, index) == id {
             let ended = self.numbering.give_up(slot, index, self.sent_ns.get(index));
             self.open -= 1;
-            return Found::Open(ended);
+            return Found::Open(EndedCall { key: key_at(&self.keys, index), ..ended });
         }
         self.closed_before(id)
     }
@@ -172,7 +192,8 @@ impl CallTable {
             let sent_ns = self.sent_ns.get(index);
             if slot.state != State::Free && *sent_ns.unwrap_or(&slot.due_ns) <= sent_until_ns {
                 let id = self.numbering.id(slot, index);
-                ended(id, self.numbering.give_up(slot, index, sent_ns));
+                let call = self.numbering.give_up(slot, index, sent_ns);
+                ended(id, EndedCall { key: key_at(&self.keys, index), ..call });
                 self.open -= 1;
             }
         }
@@ -185,18 +206,22 @@ impl CallTable {
 
     #[cold]
     fn closed_before(&mut self, id: u64) -> Found {
-        let was_given_out = match &self.numbering {
-            Numbering::Ring(sequence) => sequence.is_past(id),
-            Numbering::Slots { .. } => {
-                let age = self.slots[slot_of(id)].generation.wrapping_sub(generation_of(id));
-                (1..1 << 31).contains(&age)
-            }
-        };
-        if was_given_out && self.overdue > 0 {
+        if self.overdue > 0 && self.was_given_out(id) {
             self.overdue -= 1;
             return Found::Late;
         }
         Found::Unknown
+    }
+
+    /// Whether a call that has ended had this id.
+    pub(crate) fn was_given_out(&self, id: u64) -> bool {
+        match &self.numbering {
+            Numbering::Ring(sequence) => sequence.is_past(id),
+            Numbering::Slots { .. } => self.slots.get(slot_of(id)).is_some_and(|slot| {
+                let age = slot.generation.wrapping_sub(generation_of(id));
+                (1..1 << 31).contains(&age)
+            }),
+        }
     }
 
     #[inline]
@@ -206,6 +231,11 @@ impl CallTable {
             Numbering::Ring(_) => id as usize & (self.slots.len() - 1),
         }
     }
+}
+
+#[inline]
+fn key_at(keys: &[u32], index: usize) -> u32 {
+    keys.get(index).copied().unwrap_or(NO_KEY)
 }
 
 impl Numbering {
@@ -223,7 +253,8 @@ impl Numbering {
     fn give_up(&mut self, slot: &mut Slot, index: usize, sent_ns: Option<&u64>) -> EndedCall {
         let due_ns = slot.due_ns;
         let sent_ns = *sent_ns.unwrap_or(&due_ns);
-        let ended = EndedCall { due_ns, sent_ns, measured: slot.state == State::Measured };
+        let ended =
+            EndedCall { due_ns, sent_ns, measured: slot.state == State::Measured, key: NO_KEY };
         slot.state = State::Free;
         if let Numbering::Slots { free } = self {
             slot.generation = slot.generation.wrapping_add(1);

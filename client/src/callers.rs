@@ -15,6 +15,16 @@ pub(crate) enum Callers {
     InTurn(usize),
 }
 
+impl Callers {
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        match self {
+            Callers::PerConnection(windows) => windows.iter().map(|&window| window as u64).sum(),
+            Callers::Rotating(callers) | Callers::InTurn(callers) => *callers as u64,
+        }
+    }
+}
+
 /// Callers that go from connection to connection.
 #[derive(Debug)]
 pub(crate) struct Rotation {

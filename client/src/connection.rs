@@ -132,6 +132,12 @@ impl<'a> Connection<'a> {
     /// Enters `calls` new calls; `flush` writes them.
     #[inline]
     pub(crate) fn start(&mut self, calls: u64, measured: bool, now_ns: u64, desk: &mut Desk) {
+        if desk.ledger.keys.is_some() {
+            for _ in 0..calls {
+                self.start_keyed(now_ns, measured, desk);
+            }
+            return desk.ledger.started(calls, measured, now_ns);
+        }
         for _ in 0..calls {
             let id = self.table.start(now_ns, measured, desk.sampler.pick());
             self.outbox.push(id);
@@ -141,10 +147,26 @@ impl<'a> Connection<'a> {
 
     /// Enters a call that was due before it is sent now; `flush` writes it.
     pub(crate) fn start_due(&mut self, due_ns: u64, measured: bool, now_ns: u64, desk: &mut Desk) {
-        let id = self.table.start(due_ns, measured, desk.sampler.pick());
+        let id = if desk.ledger.keys.is_some() {
+            self.start_keyed(due_ns, measured, desk)
+        } else {
+            let id = self.table.start(due_ns, measured, desk.sampler.pick());
+            self.outbox.push(id);
+            id
+        };
         self.table.sent(id, now_ns);
-        self.outbox.push(id);
         desk.ledger.started(1, measured, now_ns);
+    }
+
+    /// Enters a call with a key of its own.
+    fn start_keyed(&mut self, due_ns: u64, measured: bool, desk: &mut Desk) -> u64 {
+        let id = self.table.start(due_ns, measured, desk.sampler.pick());
+        if let Some(keys) = &mut desk.ledger.keys {
+            let drawn = keys.draw();
+            self.table.has_key(id, drawn.index);
+            self.outbox.push_keyed(id, drawn.key);
+        }
+        id
     }
 
     /// Writes what is owed, as far as the socket takes it.

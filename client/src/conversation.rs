@@ -24,7 +24,11 @@ impl Framing {
     pub(crate) fn new(plan: &Plan) -> Framing {
         let payload_len = plan.options.payload as usize;
         match &plan.hadoop {
-            None => Framing::Native(CallFrames::new(payload_len, plan.reply_len(), plan.verify())),
+            None => {
+                let frames = CallFrames::new(payload_len, plan.reply_len(), plan.verify());
+                let keyed = plan.options.keys.is_some();
+                Framing::Native(if keyed { frames.with_keys() } else { frames })
+            }
             Some(settings) => {
                 let reply_len = plan.reply_len().map_or(payload_len, |len| len as usize);
                 Framing::Hadoop(Box::new(Calls::new(settings.clone(), payload_len, reply_len)))
@@ -43,6 +47,9 @@ impl Framing {
     /// A table for the calls in flight of one connection.
     pub(crate) fn table(&self, window: usize, open_loop: bool) -> CallTable {
         match self {
+            Framing::Native(frames) if frames.are_keyed() => {
+                CallTable::new(window, open_loop).with_keys()
+            }
             Framing::Native(_) => CallTable::new(window, open_loop),
             Framing::Hadoop(calls) => CallTable::counted(window, open_loop, calls.sequence()),
         }

@@ -25,6 +25,7 @@ mod flow;
 mod hadoop;
 mod histogram_log;
 mod intervals;
+mod keys;
 mod latency;
 mod load;
 mod notice;

@@ -143,6 +143,14 @@ pub struct Options {
     #[arg(env = "ECHO_CLIENT_STAGES", help_heading = REPORT)]
     pub stages: Option<u64>,
 
+    /// Give each call one of so many keys, at random, and never two calls in flight the same. The
+    /// server says who executed each: the run fails unless the calls of every key were executed
+    /// once, in order, by one handler (echo-server --dispatch keyed)
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
+    #[arg(value_parser = count_in(1..=KEYS_MAX))]
+    #[arg(env = "ECHO_CLIENT_KEYS", help_heading = LOAD)]
+    pub keys: Option<u64>,
+
     /// How long a call may take; then it has failed, its caller goes on, and a late reply is
     /// counted apart. Noticed at most an eighth of this time late
     #[arg(long, value_name = "TIME", default_value = "30s", allow_hyphen_values = true)]
@@ -333,6 +341,8 @@ const CLIENTS_MAX: u64 = 1_000_000;
 const CALLERS_MAX: u64 = 10_000_000;
 const IN_FLIGHT_MAX: u64 = 100_000;
 const STAGES_MAX: u64 = 1_000_000_000;
+/// 28 bytes each.
+const KEYS_MAX: u64 = 10_000_000;
 const WORKERS_MAX: u64 = 1024;
 /// What the u32 length word of a frame leaves beside headers.
 const PAYLOAD_MAX: u64 = (4 << 30) - 64;

@@ -1,6 +1,7 @@
 //! Calls that a connection still owes to its socket, as ids and one offset.
 
 use crate::call_frames::{Frames, SliceList};
+use echo_common::wire::native::Key;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write};
 
@@ -19,6 +20,8 @@ const VECTORED_CALLS: usize = 16;
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     ids: VecDeque<u64>,
+    /// Their keys, in the same order. Empty if calls have none.
+    keys: VecDeque<Key>,
     /// Bytes of the first call that were written.
     front_written: usize,
 }
@@ -41,6 +44,12 @@ impl Outbox {
     }
 
     #[inline]
+    pub(crate) fn push_keyed(&mut self, id: u64, key: Key) {
+        self.ids.push_back(id);
+        self.keys.push_back(key);
+    }
+
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
@@ -49,11 +58,13 @@ impl Outbox {
     /// many were dropped.
     pub(crate) fn drop_unwritten(&mut self, ended: impl Fn(u64) -> bool) -> u64 {
         let before = self.ids.len();
-        let first = if self.front_written > 0 { self.ids.pop_front() } else { None };
-        self.ids.retain(|&id| !ended(id));
-        if let Some(first) = first {
-            self.ids.push_front(first);
-        }
+        let begun = usize::from(self.front_written > 0);
+        let stays: Vec<bool> =
+            self.ids.iter().enumerate().map(|(at, &id)| at < begun || !ended(id)).collect();
+        let mut stay = stays.iter();
+        self.ids.retain(|_| stay.next() == Some(&true));
+        let mut stay = stays.iter();
+        self.keys.retain(|_| stay.next() == Some(&true));
         (before - self.ids.len()) as u64
     }
 
@@ -90,8 +101,8 @@ impl Outbox {
     ) -> io::Result<usize> {
         scratch.clear();
         let bytes = if self.front_written == 0 { SCRATCH_MAX } else { SCRATCH_AFTER_SHORT_WRITE };
-        for &id in &self.ids {
-            frames.encode(id, scratch);
+        for (at, &id) in self.ids.iter().enumerate() {
+            frames.encode(id, self.keys.get(at), scratch);
             if scratch.len() >= bytes {
                 break;
             }
@@ -107,8 +118,8 @@ impl Outbox {
     ) -> io::Result<usize> {
         scratch.clear();
         let mut ends = [0; VECTORED_CALLS];
-        for (end, &id) in ends.iter_mut().zip(&self.ids) {
-            frames.put_head(id, scratch);
+        for (at, (end, &id)) in ends.iter_mut().zip(&self.ids).enumerate() {
+            frames.put_head(id, self.keys.get(at), scratch);
             *end = scratch.len();
         }
         let mut slices = SliceList::new();
@@ -135,8 +146,10 @@ impl Outbox {
         self.front_written = written;
         if whole == self.ids.len() {
             self.ids.clear();
+            self.keys.clear();
         } else {
             self.ids.drain(..whole);
+            self.keys.drain(..whole.min(self.keys.len()));
         }
     }
 }
@@ -175,9 +188,23 @@ mod tests {
         }
     }
 
+    fn key_of(id: u64) -> Key {
+        Key { key: 1000 + id, sequence: 3 * id }
+    }
+
+    fn push(outbox: &mut Outbox, frames: &CallFrames, id: u64) {
+        match frames.are_keyed() {
+            true => outbox.push_keyed(id, key_of(id)),
+            false => outbox.push(id),
+        }
+    }
+
     fn whole(frames: &CallFrames, ids: impl IntoIterator<Item = u64>) -> Vec<u8> {
         let mut bytes = Vec::new();
-        ids.into_iter().for_each(|id| frames.encode(id, &mut bytes));
+        for id in ids {
+            let key = frames.are_keyed().then(|| key_of(id));
+            frames.encode(id, key.as_ref(), &mut bytes);
+        }
         bytes
     }
 
@@ -200,15 +227,18 @@ mod tests {
 
     #[test]
     fn a_call_of_which_bytes_were_written_is_not_dropped() {
-        let frames = CallFrames::new(100, None, true);
-        let mut socket = Socket { taken: Vec::new(), script: vec![50, 0], turn: 0 };
-        let mut outbox = Outbox::default();
-        [1, 2, 3].into_iter().for_each(|id| outbox.push(id));
-        assert!(matches!(outbox.flush(&mut socket, &frames, &mut Vec::new()), Flushed::Blocked));
-        assert_eq!(outbox.drop_unwritten(|id| id != 3), 1);
-        socket.script = vec![usize::MAX];
-        outbox.flush(&mut socket, &frames, &mut Vec::new());
-        assert_eq!(socket.taken, whole(&frames, [1, 3]));
+        let plain = CallFrames::new(100, None, true);
+        for frames in [plain, CallFrames::new(100, None, true).with_keys()] {
+            let mut socket = Socket { taken: Vec::new(), script: vec![50, 0], turn: 0 };
+            let mut outbox = Outbox::default();
+            [1, 2, 3].into_iter().for_each(|id| push(&mut outbox, &frames, id));
+            let flushed = outbox.flush(&mut socket, &frames, &mut Vec::new());
+            assert!(matches!(flushed, Flushed::Blocked));
+            assert_eq!(outbox.drop_unwritten(|id| id != 3), 1);
+            socket.script = vec![usize::MAX];
+            outbox.flush(&mut socket, &frames, &mut Vec::new());
+            assert_eq!(socket.taken, whole(&frames, [1, 3]));
+        }
     }
 
     proptest! {
@@ -219,16 +249,18 @@ mod tests {
             reply in prop::option::of(0u32..100),
             batches in prop::collection::vec(1usize..40, 1..5),
             mut script in prop::collection::vec(0usize..60_000, 1..8),
+            keyed: bool,
         ) {
             script.push(9_777);
             let frames = CallFrames::new(payload, reply, true);
+            let frames = if keyed { frames.with_keys() } else { frames };
             let mut socket = Socket { taken: Vec::new(), script, turn: 0 };
             let mut outbox = Outbox::default();
             let mut scratch = Vec::new();
             let mut next = 0u64;
             for batch in batches {
                 for _ in 0..batch {
-                    outbox.push(next);
+                    push(&mut outbox, &frames, next);
                     next += 1;
                 }
                 outbox.flush(&mut socket, &frames, &mut scratch);

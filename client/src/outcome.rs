@@ -2,11 +2,12 @@
 
 use crate::call_table::EndedCall;
 use crate::intervals::Part;
+use crate::keys::{KeyFindings, Keys};
 use crate::latency::Latency;
 use crate::reason::Reason;
 use crate::reply_reader::printable;
 use crate::stages::StageTimes;
-use echo_common::wire::native::Stages;
+use echo_common::wire::native::{Execution, Stages};
 use std::collections::BTreeMap;
 
 /// Why a connection, and with it every call in flight on it, was lost.
@@ -40,6 +41,8 @@ pub(crate) struct Outcomes {
     pub(crate) late_replies: u64,
     /// Replies to calls that were never made or had been answered; not outcomes.
     pub(crate) unexpected_replies: u64,
+    /// Executions out of their key's order, or by another handler; not outcomes.
+    pub(crate) key_violations: u64,
     /// Connections that were lost, by cause.
     pub(crate) connections_lost: BTreeMap<LostKind, u64>,
 }
@@ -74,6 +77,7 @@ impl Outcomes {
         self.not_ok() == 0
             && self.warmup_failed == 0
             && self.unexpected_replies == 0
+            && self.key_violations == 0
             && self.connections_lost.is_empty()
     }
 
@@ -95,6 +99,7 @@ impl Outcomes {
         self.warmup_failed += other.warmup_failed;
         self.late_replies += other.late_replies;
         self.unexpected_replies += other.unexpected_replies;
+        self.key_violations += other.key_violations;
         for (&reason, &count) in &other.error_replies {
             self.count_error_reply(reason, count);
         }
@@ -158,6 +163,10 @@ pub(crate) struct Ledger {
     pub(crate) stage_times: Option<Box<StageTimes>>,
     /// The first words that came with each reason of an error reply, safe to print.
     pub(crate) error_texts: BTreeMap<Reason, String>,
+    /// The keys of the worker's calls, if calls have keys.
+    pub(crate) keys: Option<Box<Keys>>,
+    /// What other workers' keys came to.
+    pub(crate) key_findings: KeyFindings,
     /// Calls ended `ok` and otherwise that are in parts already.
     given: (u64, u64),
     /// When the first measured call was started.
@@ -179,6 +188,8 @@ impl Ledger {
             failure_latency: Latency::new(),
             stage_times: extras.stages.then(|| Box::new(StageTimes::new())),
             error_texts: BTreeMap::new(),
+            keys: None,
+            key_findings: KeyFindings::default(),
             given: (0, 0),
             first_start_ns: None,
             last_end_ns: None,
@@ -212,6 +223,22 @@ impl Ledger {
         }
     }
 
+    /// Ends a call with the right reply, which says who executed it.
+    #[inline]
+    pub(crate) fn executed(&mut self, call: EndedCall, id: u64, by: Execution, now_ns: u64) {
+        self.ok(call, now_ns);
+        if let Some(keys) = &mut self.keys {
+            self.outcomes.key_violations += u64::from(!keys.executed(call.key, id, by));
+        }
+    }
+
+    /// Counts a second reply to one call.
+    pub(crate) fn duplicate(&mut self) {
+        if let Some(keys) = &mut self.keys {
+            keys.findings.duplicates += 1;
+        }
+    }
+
     /// Notes where a call that has ended `ok` spent its time.
     pub(crate) fn staged(&mut self, call: EndedCall, stages: &Stages, now_ns: u64) {
         if let Some(times) = self.stage_times.as_mut().filter(|_| call.measured) {
@@ -239,6 +266,9 @@ impl Ledger {
 
     /// Ends a call in any other way.
     pub(crate) fn failed(&mut self, call: EndedCall, failure: Failure, now_ns: u64) {
+        if let Some(keys) = &mut self.keys {
+            keys.give_back(call.key);
+        }
         if !call.measured {
             // The end of the run is no fault of the warm-up's last calls.
             if failure != Failure::Abandoned {
@@ -313,6 +343,9 @@ impl Ledger {
         }
         for (&reason, text) in &other.error_texts {
             self.error_texts.entry(reason).or_insert_with(|| text.clone());
+        }
+        if let Some(keys) = &other.keys {
+            self.key_findings.add(&keys.findings);
         }
         self.first_start_ns = earliest(self.first_start_ns, other.first_start_ns);
         self.last_end_ns = self.last_end_ns.max(other.last_end_ns);

@@ -3,6 +3,7 @@
 
 use crate::callers::Callers;
 use crate::hadoop::{self, HadoopError};
+use crate::keys::{self, KeyRange};
 use crate::options::{CallerOrder, Options, Verify};
 use crate::pacing::Pace;
 use echo_common::address::{self, AddressError};
@@ -63,6 +64,11 @@ pub(crate) enum PlanError {
          calls; allowed: at most {IN_FLIGHT_TOTAL_MAX}"
     )]
     TooManyTurns { callers: u64, clients: u64, room: u64 },
+    #[error(
+        "--keys {keys} with {callers} calls in flight: no two of them may have the same key; \
+         allowed: at least {callers} keys"
+    )]
+    TooFewKeys { keys: u64, callers: u64 },
 }
 
 impl PlanError {
@@ -84,12 +90,16 @@ impl Plan {
     /// Checks `options`; `allowed_cpus` is what this process may use.
     pub(crate) fn new(options: Options, allowed_cpus: Vec<usize>) -> Result<Plan, PlanError> {
         let clients = options.clients;
+        let keys = options.keys.unwrap_or(u64::MAX);
         let by_default = match options.rate {
-            Some(_) => OPEN_IN_FLIGHT.min(IN_FLIGHT_TOTAL_MAX / clients),
+            Some(_) => OPEN_IN_FLIGHT.min(IN_FLIGHT_TOTAL_MAX.min(keys) / clients).max(1),
             None => 1,
         };
         let in_flight = options.in_flight.unwrap_or(by_default);
         let callers = options.threads.unwrap_or(clients * in_flight);
+        if callers > keys {
+            return Err(PlanError::TooFewKeys { keys, callers });
+        }
         if callers > IN_FLIGHT_TOTAL_MAX {
             return Err(PlanError::TooManyInFlight { clients, in_flight, total: callers });
         }
@@ -161,6 +171,13 @@ impl Plan {
             CallerOrder::Turns => self.callers.div_ceil(self.workers),
             CallerOrder::Fixed => self.callers.div_ceil(self.connections),
         }
+    }
+
+    /// The keys of each worker's calls; none if calls have no keys.
+    pub(crate) fn keys(&self) -> Vec<KeyRange> {
+        let Some(keys) = self.options.keys else { return Vec::new() };
+        let callers: Vec<u64> = (0..self.workers).map(|i| self.share(i).callers.count()).collect();
+        keys::deal(keys, &callers)
     }
 
     /// The length that replies are asked to have, if not that of the call.

@@ -40,6 +40,8 @@ pub(crate) struct Snapshot {
     pub(crate) handlers: Vec<ThreadCounters>,
     /// Absent on a server without handlers.
     pub(crate) queue: Option<QueueCounters>,
+    /// Only of a server that dispatches by key.
+    pub(crate) keyed: Option<KeyedCounters>,
     pub(crate) limits: BTreeMap<String, u64>,
 }
 
@@ -79,6 +81,41 @@ pub(crate) struct QueueCounters {
     pub(crate) capacity: u64,
     pub(crate) full_waits: u64,
     pub(crate) rejected: u64,
+}
+
+/// The stages of a dispatch by key.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct KeyedCounters {
+    pub(crate) serial: StageCounters,
+    pub(crate) dispatcher: StageCounters,
+    pub(crate) cycles: u64,
+    /// Batches by size: a power of two, and how many had up to so many calls.
+    pub(crate) batch_sizes: Vec<(u64, u64)>,
+    pub(crate) batch_max: u64,
+    pub(crate) gap_ns: u64,
+    pub(crate) held_back: u64,
+    pub(crate) held_back_ns: u64,
+    pub(crate) extended_reads: u64,
+    pub(crate) calls_on_serial: u64,
+    pub(crate) backlog: u64,
+    pub(crate) backlog_max: u64,
+    pub(crate) log_full_waits: u64,
+    pub(crate) stalls: u64,
+}
+
+/// The serial stage or the dispatcher.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct StageCounters {
+    pub(crate) name: String,
+    pub(crate) cpu_ns: u64,
+    pub(crate) wait_ns: u64,
+    /// Time that paced costs took.
+    pub(crate) paced_ns: u64,
+    pub(crate) calls: u64,
+    pub(crate) wakeups: u64,
+    pub(crate) blocked_ns: u64,
 }
 
 /// Asks the server behind `addresses` for a snapshot; none if it has no answer to that.

@@ -6,8 +6,8 @@ use crate::call_table::{CallTable, Found, wants_stages};
 use crate::outcome::{Failure, Ledger};
 use crate::reason::Reason;
 use echo_common::wire::native::{
-    BODY_MIN, CONNECTION_ID, FLAG_WANT_STAGES, HEADER_LEN, Header, HeaderError, Kind, STAGES_LEN,
-    Stages,
+    BODY_MIN, CONNECTION_ID, EXECUTION_LEN, Execution, FLAG_WANT_EXECUTION, FLAG_WANT_STAGES,
+    HEADER_LEN, Header, HeaderError, Kind, STAGES_LEN, Stages,
 };
 use thiserror::Error;
 
@@ -55,10 +55,19 @@ struct Body {
 enum Content {
     /// `position` bytes came, and they were right so far or not.
     Reply { position: usize, matched: bool },
-    /// A reply whose stage block begins it; `known` bytes of the block came.
-    Staged { block: [u8; STAGES_LEN], known: usize, position: usize, matched: bool },
+    /// A reply that begins with blocks.
+    Blocks { blocks: Blocks, position: usize, matched: bool },
     /// An error frame's status and the beginning of its text.
     Error { status: u16, text: Vec<u8> },
+}
+
+/// The blocks of a reply, as far as they came.
+#[derive(Debug)]
+struct Blocks {
+    bytes: [u8; STAGES_LEN + EXECUTION_LEN],
+    known: usize,
+    len: usize,
+    flags: u8,
 }
 
 /// What reading needs to know and to write to.
@@ -84,7 +93,11 @@ impl ReplyReader {
     ) -> Result<(), Ending> {
         loop {
             if self.head_len == 0 && self.body.is_none() {
-                bytes = whole_replies(bytes, frames, to);
+                bytes = if frames.are_keyed() {
+                    whole_keyed_replies(bytes, frames, to)
+                } else {
+                    whole_replies(bytes, frames, to)
+                };
             }
             if bytes.is_empty() {
                 return Ok(());
@@ -150,6 +163,49 @@ fn whole_replies<'b>(mut bytes: &'b [u8], frames: &CallFrames, to: &mut Reading<
     bytes
 }
 
+/// The same for replies that say who executed their call.
+fn whole_keyed_replies<'b>(
+    mut bytes: &'b [u8],
+    frames: &CallFrames,
+    to: &mut Reading<'_>,
+) -> &'b [u8] {
+    let total = HEADER_LEN + EXECUTION_LEN + frames.reply_len();
+    while bytes.len() >= total {
+        let (frame, rest) = bytes.split_at(total);
+        let Some((head, behind)) = frame.split_first_chunk() else {
+            return bytes;
+        };
+        let (Some(id), Some((block, payload))) =
+            (frames.correct_reply_id(head), behind.split_first_chunk())
+        else {
+            return bytes;
+        };
+        let matched = frames.matches(id, 0, payload);
+        end_executed(id, matched.then(|| Execution::decode(block)), to);
+        bytes = rest;
+    }
+    bytes
+}
+
+/// Ends a call with its reply, which says who executed it if it is right.
+#[inline]
+fn end_executed(id: u64, execution: Option<Execution>, to: &mut Reading<'_>) {
+    match (to.table.end(id), execution) {
+        (Found::Open(call), Some(by)) => to.ledger.executed(call, id, by, to.now_ns),
+        (Found::Open(call), None) => to.ledger.failed(call, Failure::Mismatch, to.now_ns),
+        (other, _) => again(id, other, to),
+    }
+}
+
+/// Counts an answer to a call that does not wait; a second one to the same call apart.
+#[cold]
+fn again(id: u64, found: Found, to: &mut Reading<'_>) {
+    if found == Found::Unknown && to.table.was_given_out(id) {
+        to.ledger.duplicate();
+    }
+    not_open(found, to);
+}
+
 /// Ends a call with its reply.
 #[inline]
 pub(crate) fn end_reply(id: u64, matched: bool, to: &mut Reading<'_>) {
@@ -185,12 +241,13 @@ fn begin_body(
         return Err(Ending::TooLong { length: header.length, limit });
     }
     let content = match header.kind {
-        Kind::Reply if header.flags == FLAG_WANT_STAGES && wants_stages(header.id) => {
-            let right = header.status == 0 && header.rest_len() == expected + STAGES_LEN;
-            Content::Staged { block: [0; STAGES_LEN], known: 0, position: 0, matched: right }
+        Kind::Reply if header.flags != 0 && header.flags == flags_of(header.id, frames) => {
+            let blocks = Blocks::of(header.flags);
+            let right = header.status == 0 && header.rest_len() == expected + blocks.len;
+            Content::Blocks { blocks, position: 0, matched: right }
         }
         Kind::Reply => {
-            let plain = header.flags == 0 && header.status == 0;
+            let plain = header.flags == 0 && header.status == 0 && !frames.are_keyed();
             Content::Reply { position: 0, matched: plain && header.rest_len() == expected }
         }
         // An error frame without a status is a reply whose kind was damaged.
@@ -205,26 +262,30 @@ fn begin_body(
     Ok(Body { id: header.id, remaining: header.rest_len(), content })
 }
 
+/// The flags of a right reply to the call `id`.
+fn flags_of(id: u64, frames: &CallFrames) -> u8 {
+    let stages = if wants_stages(id) { FLAG_WANT_STAGES } else { 0 };
+    stages | if frames.are_keyed() { FLAG_WANT_EXECUTION } else { 0 }
+}
+
 /// The body of a frame whose kind is wrong, if everything else fits a waiting call.
 fn damaged(head: &[u8; HEADER_LEN], frames: &CallFrames, to: &Reading<'_>) -> Option<Body> {
     let [l0, l1, l2, l3, _, _, _, _, id @ ..] = *head;
     let length = u32::from_be_bytes([l0, l1, l2, l3]) as usize;
     let (id, remaining) = (u64::from_be_bytes(id), length.checked_sub(BODY_MIN)?);
-    let fits = remaining == frames.reply_len() && to.table.is_open(id);
+    let blocks = if frames.are_keyed() { EXECUTION_LEN } else { 0 };
+    let fits = remaining == frames.reply_len() + blocks && to.table.is_open(id);
     fits.then_some(Body { id, remaining, content: Content::Reply { position: 0, matched: false } })
 }
 
 impl Body {
     fn take(&mut self, mut bytes: &[u8], frames: &CallFrames) {
         self.remaining -= bytes.len();
-        if let Content::Staged { block, known, .. } = &mut self.content {
-            let (front, rest) = bytes.split_at(bytes.len().min(STAGES_LEN - *known));
-            block[*known..*known + front.len()].copy_from_slice(front);
-            *known += front.len();
-            bytes = rest;
+        if let Content::Blocks { blocks, .. } = &mut self.content {
+            bytes = blocks.take(bytes);
         }
         match &mut self.content {
-            Content::Reply { position, matched } | Content::Staged { position, matched, .. } => {
+            Content::Reply { position, matched } | Content::Blocks { position, matched, .. } => {
                 *matched = *matched && frames.matches(self.id, *position, bytes);
                 *position += bytes.len();
             }
@@ -238,14 +299,9 @@ impl Body {
     fn end(self, to: &mut Reading<'_>) -> Result<(), Ending> {
         match self.content {
             Content::Reply { matched, .. } => end_reply(self.id, matched, to),
-            Content::Staged { block, matched: true, .. } => match to.table.end(self.id) {
-                Found::Open(call) => {
-                    to.ledger.ok(call, to.now_ns);
-                    to.ledger.staged(call, &Stages::decode(&block), to.now_ns);
-                }
-                other => not_open(other, to),
-            },
-            Content::Staged { .. } => end_reply(self.id, false, to),
+            Content::Blocks { blocks, matched, .. } => {
+                end_with_blocks(self.id, matched.then_some(&blocks), to);
+            }
             Content::Error { status, text } if self.id == CONNECTION_ID => {
                 return Err(Ending::Refused(status, text));
             }
@@ -259,6 +315,51 @@ impl Body {
             },
         }
         Ok(())
+    }
+}
+
+/// Ends a call with a reply that has blocks, if it is right.
+fn end_with_blocks(id: u64, blocks: Option<&Blocks>, to: &mut Reading<'_>) {
+    match (to.table.end(id), blocks) {
+        (Found::Open(call), Some(blocks)) => {
+            match blocks.execution() {
+                Some(by) => to.ledger.executed(call, id, by, to.now_ns),
+                None => to.ledger.ok(call, to.now_ns),
+            }
+            if let Some(stages) = blocks.stages() {
+                to.ledger.staged(call, &stages, to.now_ns);
+            }
+        }
+        (Found::Open(call), None) => to.ledger.failed(call, Failure::Mismatch, to.now_ns),
+        (other, _) => again(id, other, to),
+    }
+}
+
+impl Blocks {
+    fn of(flags: u8) -> Blocks {
+        let stages = if flags & FLAG_WANT_STAGES != 0 { STAGES_LEN } else { 0 };
+        let execution = if flags & FLAG_WANT_EXECUTION != 0 { EXECUTION_LEN } else { 0 };
+        let bytes = [0; STAGES_LEN + EXECUTION_LEN];
+        Blocks { bytes, known: 0, len: stages + execution, flags }
+    }
+
+    /// Takes what belongs to the blocks, and returns the rest.
+    fn take<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        let (front, rest) = bytes.split_at(bytes.len().min(self.len - self.known));
+        self.bytes[self.known..self.known + front.len()].copy_from_slice(front);
+        self.known += front.len();
+        rest
+    }
+
+    fn stages(&self) -> Option<Stages> {
+        let has = self.flags & FLAG_WANT_STAGES != 0;
+        self.bytes.first_chunk().filter(|_| has).map(Stages::decode)
+    }
+
+    fn execution(&self) -> Option<Execution> {
+        let has = self.flags & FLAG_WANT_EXECUTION != 0;
+        let block = self.bytes[..self.len].last_chunk();
+        block.filter(|_| has).map(Execution::decode)
     }
 }
 

@@ -94,6 +94,7 @@ pub(crate) fn run(
         extras: extras(plan),
         stages: plan.options.stages,
         pace: plan.pace,
+        keys: plan.keys(),
         think_ns: clock::ns(plan.options.think),
         interval_ns: clock::ns(plan.options.interval),
     });

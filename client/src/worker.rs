@@ -11,6 +11,7 @@ use crate::control::{Control, Phase, View};
 use crate::conversation::{self, Framing};
 use crate::crew::RunEvent;
 use crate::flow::Flow;
+use crate::keys::{KeyRange, Keys};
 use crate::load::{Load, LoadMeter};
 use crate::outcome::{Extras, Failure, Ledger};
 use crate::pacing::Pace;
@@ -44,6 +45,8 @@ pub(crate) struct Job {
     pub(crate) pace: Option<Pace>,
     /// Between the end of a call and its caller's next one, in a closed loop.
     pub(crate) think_ns: u64,
+    /// The keys of each worker's calls; none without --keys.
+    pub(crate) keys: Vec<KeyRange>,
     /// Parts of the latencies go to main this often.
     pub(crate) interval_ns: u64,
 }
@@ -112,6 +115,8 @@ impl<'a> Worker<'a> {
             Callers::InTurn(callers) => *callers,
         };
         let count = connected.len();
+        let mut desk = Desk::new(job.extras, Sampler::new(job.stages, index as u64));
+        desk.ledger.keys = job.keys.get(index).map(|range| Box::new(Keys::new(*range)));
         let unfinished =
             connected.iter().enumerate().filter(|(_, c)| c.readable).map(|(i, _)| i).collect();
         Worker {
@@ -139,7 +144,7 @@ impl<'a> Worker<'a> {
             interval: 0,
             interval_end_ns: u64::MAX,
             events,
-            desk: Desk::new(job.extras, Sampler::new(job.stages, index as u64)),
+            desk,
             flow: Flow::new(),
             load: LoadMeter::new(),
             notes: Vec::new(),

@@ -9,7 +9,10 @@ fn a_reply_ends_its_call_once() {
     let mut table = CallTable::new(2, false);
     let id = table.start(5, true, false);
     assert_eq!(table.open(), 1);
-    assert_eq!(table.end(id), Found::Open(EndedCall { due_ns: 5, sent_ns: 5, measured: true }));
+    assert_eq!(
+        table.end(id),
+        Found::Open(EndedCall { due_ns: 5, sent_ns: 5, measured: true, key: NO_KEY })
+    );
     assert_eq!(table.end(id), Found::Unknown);
     assert_eq!(table.free(), 2);
 }
@@ -76,7 +79,7 @@ fn a_call_sent_late_counts_from_when_it_was_due_and_expires_from_when_it_was_sen
     let id = table.start(10, true, false);
     table.sent(id, 50);
     table.expire(49, |_, _| panic!("it was sent later"));
-    let late = EndedCall { due_ns: 10, sent_ns: 50, measured: true };
+    let late = EndedCall { due_ns: 10, sent_ns: 50, measured: true, key: NO_KEY };
     assert_eq!(table.end(id), Found::Open(late));
 }
 
@@ -91,7 +94,7 @@ fn counted_ids_begin_at_zero_and_follow_one_another() {
         let id = table.start(7, true, false);
         assert_eq!(id, expected);
         assert!(table.is_open(id));
-        let ended = EndedCall { due_ns: 7, sent_ns: 7, measured: true };
+        let ended = EndedCall { due_ns: 7, sent_ns: 7, measured: true, key: NO_KEY };
         assert_eq!(table.end(id), Found::Open(ended));
         assert_eq!(table.end(id), Found::Unknown, "a second reply to it");
     }
@@ -142,7 +145,7 @@ proptest! {
                 let id = *open.keys().nth(which.index(open.len())).unwrap();
                 let due_ns = open.remove(&id).unwrap();
                 let measured = due_ns.is_multiple_of(3);
-                let ended = EndedCall { due_ns, sent_ns: due_ns, measured };
+                let ended = EndedCall { due_ns, sent_ns: due_ns, measured, key: NO_KEY };
                 prop_assert_eq!(table.end(id), Found::Open(ended));
                 prop_assert_eq!(table.end(id), Found::Unknown);
             }
@@ -152,4 +155,15 @@ proptest! {
         table.expire(u64::MAX, |id, call| assert!(left.insert(id, call.due_ns).is_none()));
         prop_assert_eq!(left, open);
     }
+}
+
+#[test]
+fn a_call_ends_with_the_key_that_it_was_given() {
+    let mut table = CallTable::new(2, false).with_keys();
+    let [first, second] = [1, 2].map(|due_ns| table.start(due_ns, true, false));
+    table.has_key(first, 70);
+    table.has_key(second, 80);
+    assert!(matches!(table.end(first), Found::Open(call) if call.key == 70));
+    table.expire(9, |id, call| assert_eq!((id, call.key), (second, 80)));
+    assert!(table.was_given_out(first) && !table.was_given_out(first + (1 << 32)));
 }

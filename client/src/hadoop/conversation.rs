@@ -10,6 +10,7 @@ use crate::reply_reader::{ERROR_TEXT_MAX, Reading, end_reply, not_open, printabl
 use echo_common::wire::hadoop::client::{CallTemplate, Received, Replies, Reply, ReplyError};
 use echo_common::wire::hadoop::om;
 use echo_common::wire::hadoop::reply::{Failure as Refusal, Status};
+use echo_common::wire::native::Key;
 use thiserror::Error;
 
 /// The buffer for the beginning of a packet is kept from one to the next up to this size.
@@ -196,7 +197,7 @@ impl Frames for Conversation<'_> {
     }
 
     #[inline]
-    fn put_head(&self, id: u64, out: &mut Vec<u8>) {
+    fn put_head(&self, id: u64, _: Option<&Key>, out: &mut Vec<u8>) {
         self.template.put(out, id as i32, RETRY_COUNT, self.calls.message_len());
         out.extend_from_slice(self.calls.before());
     }

@@ -27,6 +27,8 @@ pub(crate) enum HadoopError {
     NotNative(&'static str),
     #[error("--stages is for --protocol native: a reply of Hadoop RPC has no room for stage times")]
     Stages,
+    #[error("--keys is for --protocol native: calls of Hadoop RPC have no keys")]
+    Keys,
     #[error("--hadoop-echo is for --service om; allowed with --service {0}: not given")]
     NoEcho(Service),
     #[error(
@@ -57,6 +59,9 @@ impl Settings {
         }
         if options.stages.is_some() {
             return Err(HadoopError::Stages);
+        }
+        if options.keys.is_some() {
+            return Err(HadoopError::Keys);
         }
         let service = options.service.clone().unwrap_or(Service::Om);
         if service != Service::Om && options.hadoop_echo.is_some() {
@@ -160,6 +165,7 @@ mod tests {
             ("--user alice", "--user is for --protocol hadoop"),
             ("--max-reply-size 1k", "--max-reply-size is for --protocol hadoop"),
             ("--protocol hadoop --stages 5", "--stages is for --protocol native"),
+            ("--protocol hadoop --keys 500", "--keys is for --protocol native"),
             ("--protocol hadoop --service test --hadoop-echo size", "--hadoop-echo is for"),
             ("--protocol hadoop --service test --payload-resp 5", "allowed: 128, the --payload"),
             ("--protocol hadoop --hadoop-echo payload --payload-resp 5", "allowed: 128"),

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::call_frames::Frames;
+use crate::keys::{KeyRange, Keys};
 use crate::outcome::{Extras, Outcomes};
-use echo_common::wire::native::{FLAG_WANT_STAGES, Status, error_frame};
+use echo_common::wire::native::{Status, error_frame};
 use proptest::prelude::*;
 
 const CALLS: usize = 6;
@@ -39,7 +40,7 @@ fn started(calls: usize) -> (CallTable, Vec<u64>, Ledger) {
 /// A correct reply: the call, sent back as it was but for its kind.
 fn reply(frames: &CallFrames, id: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    frames.encode(id, &mut bytes);
+    frames.encode(id, None, &mut bytes);
     bytes[4] = Kind::Reply as u8;
     if wants_stages(id) {
         let length = (bytes.len() - 4 + STAGES_LEN) as u32;
@@ -215,5 +216,64 @@ proptest! {
             let (outcomes, _, open) = read(&frames(8), &stream, vec![]);
             prop_assert_eq!(outcomes.ended() + open as u64, CALLS as u64);
         }
+    }
+}
+
+/// A right reply to a call with a key, as the `number`th execution of handler 1.
+fn keyed_reply(frames: &CallFrames, id: u64, number: u64) -> Vec<u8> {
+    let mut payload = reply(&self::frames(frames.payload.len()), id).split_off(HEADER_LEN);
+    let mut flags = FLAG_WANT_EXECUTION;
+    let mut blocks = Execution { handler: 1, number }.encode().to_vec();
+    if wants_stages(id) {
+        payload.drain(..STAGES_LEN);
+        flags |= FLAG_WANT_STAGES;
+        blocks.splice(0..0, STAGES.encode());
+    }
+    let header = Header::new(Kind::Reply, flags, id, blocks.len(), payload.len());
+    [&header.encode()[..], &blocks, &payload].concat()
+}
+
+proptest! {
+    #[test]
+    fn replies_with_executions_end_their_calls_however_they_are_cut(
+        payload in 0usize..200,
+        wrong in prop::option::of(0..CALLS),
+        twice in prop::option::of(0..CALLS),
+        sizes in prop::collection::vec(1usize..150, 1..10),
+    ) {
+        let frames = CallFrames::new(payload, None, true).with_keys();
+        let (table, ids, mut ledger) = started(CALLS);
+        let mut table = table.with_keys();
+        let mut keys = Keys::new(KeyRange { first: 0, count: CALLS as u32 });
+        ids.iter().for_each(|id| table.has_key(*id, keys.draw().index));
+        ledger.keys = Some(Box::new(keys));
+        let mut stream = Vec::new();
+        for (call, &id) in ids.iter().enumerate() {
+            let mut bytes = keyed_reply(&frames, id, call as u64 + 1);
+            if wrong == Some(call) {
+                // Without a payload the execution's number is wrong: it is 0 or beyond all others.
+                *bytes.last_mut().unwrap() ^= 0x80;
+            }
+            stream.extend(bytes.repeat(1 + usize::from(twice == Some(call))));
+        }
+        let mut reader = ReplyReader::new();
+        let mut rest = &stream[..];
+        for size in sizes.iter().cycle() {
+            let (piece, behind) = rest.split_at((*size).min(rest.len()));
+            let mut to = Reading { table: &mut table, ledger: &mut ledger, now_ns: 5 };
+            prop_assert_eq!(reader.feed(piece, &frames, &mut to), Ok(()));
+            rest = behind;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        let mismatched = u64::from(wrong.is_some() && payload > 0);
+        prop_assert_eq!(ledger.outcomes.ok, CALLS as u64 - mismatched);
+        prop_assert_eq!(ledger.outcomes.mismatch, mismatched);
+        let findings = &ledger.keys.as_ref().unwrap().findings;
+        prop_assert_eq!(findings.checked, CALLS as u64 - mismatched);
+        prop_assert_eq!(findings.duplicates, u64::from(twice.is_some()));
+        prop_assert_eq!(ledger.outcomes.unexpected_replies, findings.duplicates);
+        prop_assert_eq!(ledger.outcomes.key_violations, 0, "each key was called once");
     }
 }

@@ -3,6 +3,7 @@
 use super::checks::{self, Findings};
 use super::errors::errors;
 use super::evidence::evidence;
+use super::keys::KeyFigures;
 use super::open_loop::{OpenLatencies, OpenLoopFigures};
 use super::server::ServerFigures;
 use super::settings::{option_values, settings};
@@ -51,12 +52,14 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         OpenLoopFigures::of(pace, schedules, outcomes.started, calls_per_s)
     });
     let counts = outcome_counts(&outcomes);
+    let keys = KeyFigures::of(plan.options.keys, &run.ledger.key_findings, &counts);
     let checks = checks::of_run(plan, &run, |by| Findings {
         by,
         outcomes: counts,
         little,
         open_loop: open_loop.as_ref(),
         stages: stages_us.as_ref(),
+        keys: keys.as_ref(),
         server: server.as_ref(),
         host: &host,
     });
@@ -96,6 +99,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         connect_us: run.connect_latency.summary().into(),
         cpu_us_per_call: cpu,
         stages_us,
+        keys,
         little,
         checks,
         verdict: verdict(evidence),
@@ -295,6 +299,17 @@ fn notes(plan: &Plan, run: &RunResult) -> Vec<String> {
         && run.ledger.outcomes.connections_lost.contains_key(&malformed)
     {
         notes.push("the server does not know stage times: run without --stages".to_owned());
+    }
+    if plan.options.keys.is_some() && run.ledger.outcomes.connections_lost.contains_key(&malformed)
+    {
+        notes.push("the server does not know keys: run without --keys".to_owned());
+    }
+    if run.ledger.key_findings.handler_changes > 0 {
+        notes.push(
+            "calls of one key had several handlers: echo-server --dispatch keyed gives \
+            each key one"
+                .to_owned(),
+        );
     }
     for note in run.workers.iter().flat_map(|worker| &worker.result.notes) {
         if notes.len() < NOTES_MAX && !notes.contains(note) {

@@ -1,6 +1,7 @@
 //! Whether a report believes itself. Every check has its numbers; what cannot be known is unknown
 //! and not passed.
 
+use super::keys::KeyFigures;
 use super::open_loop::OpenLoopFigures;
 use super::server::ServerFigures;
 use super::stages::StageFigures;
@@ -50,6 +51,7 @@ pub(super) struct Findings<'a> {
     pub(super) little: Little,
     pub(super) open_loop: Option<&'a OpenLoopFigures>,
     pub(super) stages: Option<&'a StageFigures>,
+    pub(super) keys: Option<&'a KeyFigures>,
     pub(super) server: Option<&'a ServerFigures>,
     pub(super) host: &'a HostFigures,
 }
@@ -111,6 +113,7 @@ fn checks(found: &Findings<'_>) -> Vec<Check> {
     }
     checks.push(steady(found.by.thirds));
     checks.extend(found.stages.map(stages));
+    checks.extend(found.keys.map(keys));
     checks.push(server_agrees(found));
     checks.push(host_quiet(found.host, found.by.window_s));
     checks
@@ -210,6 +213,31 @@ fn stages(stages: &StageFigures) -> Check {
         ("overruns", Some(stages.overruns as f64)),
     ];
     check("stages_add_up", ok, text, &numbers)
+}
+
+fn keys(keys: &KeyFigures) -> Check {
+    let numbers = [
+        ("checked", keys.checked),
+        ("order_violations", keys.order_violations),
+        ("handler_changes", keys.handler_changes),
+        ("duplicates", keys.duplicates),
+        ("lost", keys.lost),
+        ("wrong_payload", keys.wrong_payload),
+    ];
+    let ok = keys.all_well() && keys.checked > 0;
+    let text = match ok {
+        true => "every key's calls were executed once, in order, by one handler".to_owned(),
+        false if keys.checked == 0 => "no reply said who executed its call".to_owned(),
+        false => format!(
+            "{} out of order, {} on another handler, {} answered twice, {} lost, {} wrong",
+            keys.order_violations,
+            keys.handler_changes,
+            keys.duplicates,
+            keys.lost,
+            keys.wrong_payload
+        ),
+    };
+    check("keys_in_order", Some(ok), text, &numbers.map(|(name, n)| (name, Some(n as f64))))
 }
 
 fn server_agrees(found: &Findings<'_>) -> Check {

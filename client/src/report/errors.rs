@@ -104,6 +104,7 @@ fn lost_words(kind: LostKind) -> (String, Option<i32>, Option<u32>, String) {
 mod tests {
     use super::*;
     use crate::call_table::EndedCall;
+    use crate::keys::NO_KEY;
     use crate::outcome::{Extras, Failure};
     use crate::reason::{ClassName, Reason};
 
@@ -127,7 +128,7 @@ mod tests {
         let mut ledger = Ledger::new(Extras::default());
         ledger.started(ways.len() as u64, true, 0);
         for way in ways {
-            ledger.failed(EndedCall { due_ns: 0, sent_ns: 0, measured: true }, way, 1);
+            ledger.failed(EndedCall { due_ns: 0, sent_ns: 0, measured: true, key: NO_KEY }, way, 1);
         }
         ledger.connection_lost(LostKind::Os(104));
         ledger.connection_lost(LostKind::Os(111));

@@ -2,9 +2,11 @@
 
 mod build;
 mod checks;
+mod dispatch;
 mod errors;
 mod evidence;
 mod json;
+mod keys;
 mod open_loop;
 mod page;
 mod server;
@@ -73,6 +75,8 @@ pub(crate) struct Report {
     pub(crate) cpu_us_per_call: CpuPerCall,
     /// Of the sampled calls, under --stages.
     pub(crate) stages_us: Option<stages::StageFigures>,
+    /// Of the calls' keys, under --keys.
+    pub(crate) keys: Option<keys::KeyFigures>,
     pub(crate) little: Little,
     pub(crate) checks: Vec<checks::Check>,
     pub(crate) verdict: verdict::Verdict,

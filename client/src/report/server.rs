@@ -1,5 +1,6 @@
 //! The server over the measured phase: the difference of two snapshots.
 
+use super::dispatch::DispatchFigures;
 use super::ratio;
 use crate::remote_stats::{Snapshot, ThreadCounters};
 use echo_common::quantity::duration;
@@ -27,6 +28,8 @@ pub(crate) struct ServerFigures {
     pub(crate) readers: Vec<ThreadFigures>,
     pub(crate) handlers: Vec<ThreadFigures>,
     pub(crate) queue: Option<QueueFigures>,
+    /// Of a server that dispatches by key.
+    pub(crate) dispatch: Option<DispatchFigures>,
     /// How often each limit acted; those that did not are left out.
     pub(crate) limits: BTreeMap<String, u64>,
 }
@@ -101,6 +104,10 @@ impl ServerFigures {
             readers,
             handlers,
             queue: queue_figures(before, after),
+            dispatch: after.keyed.as_ref().map(|keyed| {
+                let earlier = before.keyed.clone().unwrap_or_default();
+                DispatchFigures::between(&earlier, keyed, window_ns)
+            }),
             limits: limits(before, after),
         })
     }

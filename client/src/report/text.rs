@@ -1,5 +1,6 @@
 //! The report for people: freon's block first, in freon's layout, then what freon leaves out.
 
+mod keyed;
 mod tables;
 
 use super::page::{NAME_WIDTH, Page, WIDTH};
@@ -30,6 +31,9 @@ pub(crate) fn text(report: &Report) -> String {
     }
     if let Some(stages) = &report.stages_us {
         tables::stages(&mut page, stages);
+    }
+    if let Some(keys) = &report.keys {
+        keyed::keys(&mut page, keys);
     }
     cpu(&mut page, report);
     if let Some(server) = &report.server {
@@ -302,6 +306,9 @@ fn server(page: &mut Page, server: &ServerFigures) {
                 counted(queue.rejected, "call")
             ),
         );
+    }
+    if let Some(dispatch) = &server.dispatch {
+        keyed::dispatch(page, dispatch);
     }
     page.field(
         "per call",

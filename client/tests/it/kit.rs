@@ -146,6 +146,8 @@ pub(crate) struct Call {
     pub(crate) id: u64,
     /// The length that the reply shall have.
     pub(crate) reply_len: Option<usize>,
+    /// The key and its sequence.
+    pub(crate) key: Option<(u64, u64)>,
     pub(crate) payload: Vec<u8>,
 }
 
@@ -212,6 +214,11 @@ impl Talk {
         let length = u32::from_be_bytes(head[..4].try_into().unwrap()) as usize;
         let mut rest = vec![0; length - 12];
         self.stream.read_exact(&mut rest).ok()?;
+        let key = (head[5] & 0x02 != 0).then(|| {
+            let mut word =
+                || u64::from_be_bytes(rest.drain(..8).collect::<Vec<_>>().try_into().unwrap());
+            (word(), word())
+        });
         let asks_length = head[5] & 0x08 != 0;
         let reply_len = asks_length.then(|| {
             let size: Vec<u8> = rest.drain(..4).collect();
@@ -219,7 +226,7 @@ impl Talk {
         });
         self.calls.fetch_add(1, Ordering::SeqCst);
         let id = u64::from_be_bytes(head[8..].try_into().unwrap());
-        Some(Call { kind: head[4], id, reply_len, payload: rest })
+        Some(Call { kind: head[4], id, reply_len, key, payload: rest })
     }
 
     /// The same connection for another thread.
@@ -265,6 +272,17 @@ pub(crate) fn right_reply(call: &Call) -> Vec<u8> {
         call.payload.iter().copied().cycle().take(length).collect()
     };
     frame(REPLY, 0, call.id, &payload)
+}
+
+/// The right reply to a call that asks for its execution.
+pub(crate) fn executed_reply(call: &Call, handler: u32, number: u64) -> Vec<u8> {
+    let mut bytes = right_reply(call);
+    let length = bytes.len() as u32 - 4 + 12;
+    bytes[..4].copy_from_slice(&length.to_be_bytes());
+    bytes[5] = 0x10;
+    let block = [&handler.to_be_bytes()[..], &number.to_be_bytes()[..]].concat();
+    bytes.splice(16..16, block);
+    bytes
 }
 
 /// A frame's bytes.

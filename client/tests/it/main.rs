@@ -5,6 +5,7 @@ mod counts;
 mod endings;
 mod faults;
 mod hadoop;
+mod keys;
 mod kit;
 mod open_loop;
 mod pair;

@@ -56,7 +56,7 @@ fn failure(id: i32, status: Status, class: Option<&str>, text: &str) -> Vec<u8> 
 /// The message of the call `id`, which is also the message of its reply where calls are echoed.
 fn message(calls: &Calls, id: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Conversation::new(calls, 0).encode(id, &mut bytes);
+    Conversation::new(calls, 0).encode(id, None, &mut bytes);
     let call = Call::decode(&bytes[4..]).unwrap();
     assert_eq!(call.header.call_id as u64, id);
     assert_eq!((call.header.retry_count, call.header.client_id), (0, &calls.client_id(0)[..]));
@@ -292,8 +292,8 @@ proptest! {
             let calls = calls(service, payload);
             let conversation = Conversation::new(&calls, 3);
             let (mut whole, mut head) = (Vec::new(), Vec::new());
-            conversation.encode(id, &mut whole);
-            conversation.put_head(id, &mut head);
+            conversation.encode(id, None, &mut whole);
+            conversation.put_head(id, None, &mut head);
             prop_assert_eq!(whole.len(), conversation.call_len(id));
             prop_assert_eq!(head.len(), conversation.head_len(id));
             prop_assert_eq!(&whole[..head.len()], &head[..]);
