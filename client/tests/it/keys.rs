@@ -100,7 +100,7 @@ fn a_call_answered_twice_is_a_duplicate() {
         while let Some(call) = talk.next() {
             let number = executed.fetch_add(1, Ordering::SeqCst) + 1;
             let reply = executed_reply(&call, 0, number);
-            let twice = if number % 50 == 0 { 2 } else { 1 };
+            let twice = if number.is_multiple_of(50) { 2 } else { 1 };
             if talk.stream.write_all(&reply.repeat(twice)).is_err() {
                 return;
             }
