@@ -1,6 +1,7 @@
-//! The client of a Hadoop server, which is a peer that speaks bytes.
+//! The client of a Hadoop server: a peer that speaks bytes, and the real echo-server.
 
 mod faults;
+mod pair;
 mod peer;
 mod usage;
 mod wire;
