@@ -136,7 +136,9 @@ fn options_in(help: &str) -> BTreeSet<String> {
         if !line.starts_with('-') {
             return Vec::new();
         }
-        let words = line.split([' ', ',', '=', '[', '<']);
+        // Two blanks part the option from what is said of it.
+        let option = line.split("  ").next().unwrap_or(line);
+        let words = option.split([' ', ',', '=', '[', '<']);
         words.filter_map(|word| word.strip_prefix("--")).map(str::to_owned).collect()
     };
     help.lines().flat_map(words).filter(|word| !word.is_empty()).collect()

@@ -1,0 +1,244 @@
+//! Checks of claims: every kind has its fields, every name means something, no two contradict.
+
+use super::check::Check;
+use super::claim::{Claim, LineOf, PointOf, Test, Wanted};
+use super::file;
+use super::place::FileError;
+use super::{Experiment, Scalar};
+use crate::metric::Metric;
+use crate::stats::knee;
+use toml::Spanned;
+
+const KINDS: &str = "ratio, value, flat, equal, within_model, knee";
+/// What an experiment is about unless it says otherwise.
+const METRIC: &str = "calls_per_s";
+
+impl Check<'_> {
+    pub(super) fn claims(
+        &self,
+        claims: &[Spanned<file::Claim>],
+        experiment: &Experiment,
+    ) -> Result<Vec<Claim>, FileError> {
+        let mut checked: Vec<Claim> = Vec::new();
+        for spanned in claims {
+            let claim = self.claim(spanned, experiment)?;
+            if let Some((subject, wanted)) = claim.test.subject()
+                && let Some(other) = checked.iter().find(|other| {
+                    let same = other.test.subject().filter(|(theirs, _)| *theirs == subject);
+                    same.is_some_and(|(_, theirs)| theirs.contradicts(&wanted))
+                })
+            {
+                let wrong = format!("this claim contradicts the claim {:?}", other.text);
+                return self.refuse(spanned.as_ref().kind.span(), wrong);
+            }
+            checked.push(claim);
+        }
+        Ok(checked)
+    }
+
+    fn claim(
+        &self,
+        spanned: &Spanned<file::Claim>,
+        experiment: &Experiment,
+    ) -> Result<Claim, FileError> {
+        let claim = spanned.as_ref();
+        let metric = self.metric(claim.metric.as_ref())?;
+        let kind = claim.kind.get_ref().as_str();
+        self.fields_fit(claim, kind)?;
+        let a = |this: &Self| this.line(experiment, &claim.a, &claim.kind, "a");
+        let b = |this: &Self| this.line(experiment, &claim.b, &claim.kind, "b");
+        let test = match kind {
+            "ratio" => Test::Ratio {
+                metric,
+                over: self.point(experiment, &claim.a, &claim.kind, "a")?,
+                under: self.point(experiment, &claim.b, &claim.kind, "b")?,
+                wanted: self.wanted(claim, experiment)?,
+            },
+            "value" => Test::Value {
+                metric,
+                at: self.point(experiment, &claim.a, &claim.kind, "a")?,
+                wanted: self.wanted(claim, experiment)?,
+            },
+            "flat" => {
+                let line = a(self)?;
+                let values = self.claim_values(claim, experiment, &line)?;
+                Test::Flat { metric, line, values, tolerance: self.tolerance(claim)? }
+            }
+            "equal" => {
+                Test::Equal { metric, a: a(self)?, b: b(self)?, tolerance: self.tolerance(claim)? }
+            }
+            "within_model" => {
+                self.has_model(claim, experiment)?;
+                Test::WithinModel { line: a(self)?, tolerance: self.tolerance(claim)? }
+            }
+            "knee" => {
+                let share = claim.share.as_ref();
+                let share = match share.map(|share| (*share.as_ref(), share.span())) {
+                    None => knee::ARRIVED,
+                    Some((share, _)) if share > 0.0 && share <= 1.0 => share,
+                    Some((_, at)) => {
+                        return self.refuse(at, "share: allowed is above 0 and up to 1");
+                    }
+                };
+                Test::Knee { line: a(self)?, share, wanted: self.wanted(claim, experiment)? }
+            }
+            other => {
+                let wrong = format!("kind {other:?}; allowed: {KINDS}");
+                return self.refuse(claim.kind.span(), wrong);
+            }
+        };
+        Ok(Claim { text: claim.text.clone(), test })
+    }
+
+    /// A field that a kind has no use for would be believed to act.
+    fn fields_fit(&self, claim: &file::Claim, kind: &str) -> Result<(), FileError> {
+        let has: &[(&str, bool)] = &[
+            ("metric", claim.metric.is_some()),
+            ("b", claim.b.is_some()),
+            ("values", claim.values.is_some()),
+            ("min", claim.min.is_some()),
+            ("max", claim.max.is_some()),
+            ("near", claim.near.is_some()),
+            ("tolerance", claim.tolerance.is_some()),
+            ("model", claim.model.is_some()),
+            ("share", claim.share.is_some()),
+        ];
+        let uses: &[&str] = match kind {
+            "ratio" => &["metric", "b", "min", "max", "near", "tolerance", "model"],
+            "value" => &["metric", "min", "max", "near", "tolerance", "model"],
+            "flat" => &["metric", "values", "tolerance"],
+            "equal" => &["metric", "b", "tolerance"],
+            "within_model" => &["tolerance"],
+            "knee" => &["min", "max", "near", "tolerance", "model", "share"],
+            _ => return Ok(()),
+        };
+        match has.iter().find(|(name, given)| *given && !uses.contains(name)) {
+            Some((name, _)) => {
+                let wrong = format!("a claim of kind {kind} has no {name}; allowed: a, {uses:?}");
+                self.refuse(claim.kind.span(), wrong.replace(['[', ']', '"'], ""))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn wanted(&self, claim: &file::Claim, experiment: &Experiment) -> Result<Wanted, FileError> {
+        let number = |field: &Option<Spanned<f64>>| field.as_ref().map(|field| *field.as_ref());
+        let (min, max, near) = (number(&claim.min), number(&claim.max), number(&claim.near));
+        let band = min.is_some() || max.is_some();
+        let model = claim.model == Some(true);
+        match (band, near, model) {
+            (true, None, false) if claim.tolerance.is_none() => {
+                if let (Some(min), Some(max)) = (min, max)
+                    && min > max
+                {
+                    let wrong = format!("no number is at least {min} and at most {max}");
+                    return self.refuse(claim.kind.span(), wrong);
+                }
+                Ok(Wanted::Band { min, max })
+            }
+            (false, Some(near), false) => {
+                let off = near.abs() * self.tolerance(claim)?;
+                Ok(Wanted::Band { min: Some(near - off), max: Some(near + off) })
+            }
+            (false, None, true) => {
+                self.has_model(claim, experiment)?;
+                Ok(Wanted::Model { tolerance: self.tolerance(claim)? })
+            }
+            _ => self.refuse(
+                claim.kind.span(),
+                "what is wanted? allowed: min and max or one of them; near with tolerance; or \
+                 model = true with tolerance",
+            ),
+        }
+    }
+
+    fn has_model(&self, claim: &file::Claim, experiment: &Experiment) -> Result<(), FileError> {
+        let Some(a) = &claim.a else { return Ok(()) };
+        let group = self.group_of(experiment, &a.as_ref().group)?;
+        if group.model.is_none() {
+            let wrong = format!("group {:?} has no model to compare with", group.name);
+            return self.refuse(a.span(), wrong);
+        }
+        Ok(())
+    }
+
+    fn tolerance(&self, claim: &file::Claim) -> Result<f64, FileError> {
+        match &claim.tolerance {
+            None => self.refuse(claim.kind.span(), "the tolerance is missing, such as 0.1"),
+            Some(tolerance) if *tolerance.as_ref() >= 0.0 => Ok(*tolerance.as_ref()),
+            Some(tolerance) => self.refuse(tolerance.span(), "tolerance: allowed is 0 and more"),
+        }
+    }
+
+    fn claim_values(
+        &self,
+        claim: &file::Claim,
+        experiment: &Experiment,
+        line: &LineOf,
+    ) -> Result<Vec<Scalar>, FileError> {
+        let group = experiment.group(&line.group);
+        let of_line = group.and_then(|group| group.line(&line.line)).map(|line| &line.values);
+        let of_line = of_line.map_or(&[][..], Vec::as_slice);
+        let Some(values) = &claim.values else {
+            return Ok(of_line.to_vec());
+        };
+        for value in self.values(values)? {
+            if !of_line.iter().any(|other| other.is(&value)) {
+                let wrong = format!("{value} is no value of line {:?}", line.line);
+                return self.refuse(values.span(), wrong);
+            }
+        }
+        self.values(values)
+    }
+
+    pub(super) fn metric(&self, text: Option<&Spanned<String>>) -> Result<Metric, FileError> {
+        let Some(text) = text else {
+            return Ok(METRIC.parse().expect("the default metric is a path"));
+        };
+        match text.as_ref().parse() {
+            Ok(metric) => Ok(metric),
+            Err(error) => self.refuse(text.span(), error.to_string()),
+        }
+    }
+
+    fn line(
+        &self,
+        experiment: &Experiment,
+        selector: &Option<Spanned<file::Selector>>,
+        claim: &Spanned<String>,
+        name: &str,
+    ) -> Result<LineOf, FileError> {
+        let Some(spanned) = selector else {
+            let wrong = format!("the claim's {name} is missing: {{ group = ..., line = ... }}");
+            return self.refuse(claim.span(), wrong);
+        };
+        let selector = spanned.as_ref();
+        let group = self.group_of(experiment, &selector.group)?;
+        let line = self.line_of(group, selector.line.as_ref(), spanned.span())?;
+        Ok(LineOf { group: group.name.clone(), line })
+    }
+
+    fn point(
+        &self,
+        experiment: &Experiment,
+        selector: &Option<Spanned<file::Selector>>,
+        claim: &Spanned<String>,
+        name: &str,
+    ) -> Result<PointOf, FileError> {
+        let line = self.line(experiment, selector, claim, name)?;
+        let spanned = selector.as_ref();
+        let at = spanned.and_then(|spanned| spanned.as_ref().at.as_ref());
+        let Some(at) = at else {
+            let wrong = format!("the claim's {name} needs a value of the knob: at = ...");
+            return self.refuse(spanned.map_or_else(|| claim.span(), Spanned::span), wrong);
+        };
+        let value = self.scalar(at)?;
+        let group = experiment.group(&line.group);
+        let of_line = group.and_then(|group| group.line(&line.line));
+        if !of_line.is_some_and(|line| line.values.iter().any(|other| other.is(&value))) {
+            let wrong = format!("{value} is no value of line {:?}", line.line);
+            return self.refuse(at.span(), wrong);
+        }
+        Ok(PointOf { line, at: value })
+    }
+}

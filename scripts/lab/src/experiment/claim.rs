@@ -1,0 +1,146 @@
+//! Claims as data: what is compared, and what is wanted of it.
+
+use super::Scalar;
+use crate::metric::Metric;
+
+/// A statement that the results are checked against.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// In words.
+    pub text: String,
+    /// The check.
+    pub test: Test,
+}
+
+/// A line of a group, by names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineOf {
+    /// The group.
+    pub group: String,
+    /// The line.
+    pub line: String,
+}
+
+/// A point of a line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PointOf {
+    /// The line.
+    pub line: LineOf,
+    /// The knob's value.
+    pub at: Scalar,
+}
+
+/// How a claim is checked.
+#[derive(Clone, Debug)]
+pub enum Test {
+    /// The metric at one point by that at another.
+    Ratio {
+        /// What is compared.
+        metric: Metric,
+        /// The upper one.
+        over: PointOf,
+        /// The lower one.
+        under: PointOf,
+        /// What is wanted of the ratio.
+        wanted: Wanted,
+    },
+    /// The metric at one point.
+    Value {
+        /// What is looked at.
+        metric: Metric,
+        /// Where.
+        at: PointOf,
+        /// What is wanted of it.
+        wanted: Wanted,
+    },
+    /// The metric hardly changes along the knob.
+    Flat {
+        /// What is looked at.
+        metric: Metric,
+        /// Where.
+        line: LineOf,
+        /// Over these values.
+        values: Vec<Scalar>,
+        /// The largest may be so much above the smallest, as a share.
+        tolerance: f64,
+    },
+    /// Two lines do not differ at any value of the knob that both have.
+    Equal {
+        /// What is compared.
+        metric: Metric,
+        /// One line.
+        a: LineOf,
+        /// The other.
+        b: LineOf,
+        /// The ratio may be so far from 1, as a share.
+        tolerance: f64,
+    },
+    /// The whole line is near the model's.
+    WithinModel {
+        /// The line.
+        line: LineOf,
+        /// Each point may be so far off, as a share.
+        tolerance: f64,
+    },
+    /// Where the line stops to rise.
+    Knee {
+        /// The line.
+        line: LineOf,
+        /// It has arrived at this share of its best.
+        share: f64,
+        /// What is wanted of the knob's value there.
+        wanted: Wanted,
+    },
+}
+
+/// What is wanted of a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Wanted {
+    /// It lies between these, where they are given; one is.
+    Band {
+        /// The least.
+        min: Option<f64>,
+        /// The greatest.
+        max: Option<f64>,
+    },
+    /// It is near what the model says: so far off as a share, for a knee in steps of the knob.
+    Model {
+        /// How far off.
+        tolerance: f64,
+    },
+}
+
+impl Wanted {
+    /// Whether two wishes cannot both come true.
+    pub(super) fn contradicts(&self, other: &Wanted) -> bool {
+        let (Wanted::Band { min: a_min, max: a_max }, Wanted::Band { min: b_min, max: b_max }) =
+            (self, other)
+        else {
+            return false;
+        };
+        let below = |max: &Option<f64>, min: &Option<f64>| match (max, min) {
+            (Some(max), Some(min)) => max < min,
+            _ => false,
+        };
+        below(a_max, b_min) || below(b_max, a_min)
+    }
+}
+
+impl Test {
+    /// What it looks at, if a band is wanted of it: two tests of one subject may contradict.
+    pub(super) fn subject(&self) -> Option<(String, Wanted)> {
+        let point = |p: &PointOf| format!("{}/{}/{}", p.line.group, p.line.line, p.at);
+        match self {
+            Test::Ratio { metric, over, under, wanted } => {
+                Some((format!("{metric} {} {}", point(over), point(under)), *wanted))
+            }
+            Test::Value { metric, at, wanted } => {
+                Some((format!("{metric} {}", point(at)), *wanted))
+            }
+            Test::Knee { line, share, wanted } => {
+                Some((format!("knee {share} {}/{}", line.group, line.line), *wanted))
+            }
+            Test::Flat { .. } | Test::Equal { .. } | Test::WithinModel { .. } => None,
+        }
+    }
+}

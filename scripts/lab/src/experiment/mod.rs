@@ -1,0 +1,178 @@
+//! An experiment as data: groups of points that are measured in turns, claims about them, charts of
+//! them. Read from a TOML file and checked as a whole; an error names the file and the line.
+
+mod check;
+mod check_claim;
+mod check_panel;
+mod claim;
+mod file;
+mod panel;
+mod place;
+mod point;
+
+pub use check::read;
+pub use claim::{Claim, LineOf, PointOf, Test, Wanted};
+pub use panel::{Panel, PanelKind, Unit};
+pub use place::FileError;
+#[cfg(test)]
+pub(crate) use point::simulate_options;
+pub use point::{OptionSet, Point, Scalar};
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// What the programs' options and the models are called; what a file may name.
+///
+/// Without a set, everything is known: a file that was checked when it was run.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Long options of echo-server, without dashes.
+    pub server: Option<BTreeSet<String>>,
+    /// Long options of echo-client, without dashes.
+    pub client: Option<BTreeSet<String>>,
+    /// What the simulator may be told.
+    pub simulate: Option<BTreeSet<String>>,
+    /// Names of models.
+    pub models: Option<BTreeSet<String>>,
+}
+
+/// A whole experiment, in its full or its quick form.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// Short, for folders.
+    pub name: String,
+    /// For headings.
+    pub title: String,
+    /// What it asks.
+    pub question: String,
+    /// Whether this is the quick form.
+    pub quick: bool,
+    /// Calls of each run of the correctness gate.
+    pub gate_calls: u64,
+    /// In the order in which they are measured.
+    pub groups: Vec<Group>,
+    /// To be checked.
+    pub claims: Vec<Claim>,
+    /// To be drawn.
+    pub panels: Vec<Panel>,
+}
+
+/// How a group's numbers come about. Every output names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Measured as it is, on this host.
+    Real,
+    /// Measured on this host, with a stage that emulates CPUs which the host does not have.
+    Paced,
+    /// Computed in virtual time.
+    Simulated,
+}
+
+impl Mode {
+    /// For labels.
+    pub fn words(self) -> &'static str {
+        match self {
+            Mode::Real => "measured on this host",
+            Mode::Paced => "emulated stage time, measured on this host",
+            Mode::Simulated => "simulated in virtual time",
+        }
+    }
+}
+
+/// Points that are measured together, in turns.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Short, for selectors and file names.
+    pub name: String,
+    /// For headings.
+    pub title: String,
+    /// What a reader of the figures must know.
+    pub note: String,
+    /// How its numbers come about.
+    pub mode: Mode,
+    /// How often each point is measured.
+    pub rounds: u32,
+    /// The measured part of a run.
+    pub duration: Duration,
+    /// Before it, not counted.
+    pub warmup: Duration,
+    /// What is varied.
+    pub knob: Knob,
+    /// One for each setting of everything else; never empty.
+    pub lines: Vec<Line>,
+    /// The point that is measured twice in each round.
+    pub twin: Option<(usize, Scalar)>,
+    /// The model that predicts this group.
+    pub model: Option<String>,
+}
+
+/// The option along the horizontal axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Knob {
+    /// Whose option it is.
+    pub of: Side,
+    /// Its name without dashes.
+    pub option: String,
+    /// In words, for axes.
+    pub label: String,
+}
+
+/// Whom an option is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// echo-server.
+    Server,
+    /// echo-client.
+    Client,
+    /// The simulator.
+    Simulate,
+}
+
+/// One setting of everything but the knob.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// For legends and selectors.
+    pub name: String,
+    /// Options of the file, the group and the line, the nearest one wins.
+    pub options: OptionSet,
+    /// Values of the knob, in the file's order; never empty.
+    pub values: Vec<Scalar>,
+}
+
+impl Experiment {
+    /// The group of this name.
+    pub fn group(&self, name: &str) -> Option<&Group> {
+        self.groups.iter().find(|group| group.name == name)
+    }
+}
+
+impl Group {
+    /// The line of this name.
+    pub fn line(&self, name: &str) -> Option<&Line> {
+        self.lines.iter().find(|line| line.name == name)
+    }
+
+    /// All points, the twin last.
+    pub fn points(&self) -> Vec<Point> {
+        let of_line = |line: &Line| {
+            let point = |at: &Scalar| self.point(line, at, false);
+            line.values.iter().map(point).collect::<Vec<_>>()
+        };
+        let mut points: Vec<Point> = self.lines.iter().flat_map(of_line).collect();
+        if let Some((line, at)) = &self.twin {
+            points.push(self.point(&self.lines[*line], at, true));
+        }
+        points
+    }
+
+    fn point(&self, line: &Line, at: &Scalar, twin: bool) -> Point {
+        let mut options = line.options.clone();
+        options.set(self.knob.of, &self.knob.option, at.clone());
+        Point { group: self.name.clone(), line: line.name.clone(), at: at.clone(), twin, options }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Charts as data.
+
+use super::{LineOf, Scalar};
+use crate::metric::Metric;
+
+/// One chart.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    /// Its heading.
+    pub title: String,
+    /// What it shows.
+    pub kind: PanelKind,
+    /// The group that it shows.
+    pub group: String,
+    /// A sentence below it.
+    pub note: Option<String>,
+}
+
+/// What a chart shows.
+#[derive(Clone, Debug)]
+pub enum PanelKind {
+    /// A metric against the knob, one curve per line, with bars from the least to the greatest.
+    Curve {
+        /// What is drawn.
+        metric: Metric,
+        /// The vertical axis in words.
+        axis: String,
+        /// Its unit.
+        unit: Unit,
+        /// By name.
+        lines: Vec<String>,
+        /// With the model's curves.
+        model: bool,
+    },
+    /// Several metrics of one line against the knob.
+    Several {
+        /// The line.
+        line: LineOf,
+        /// What is drawn, named.
+        metrics: Vec<(String, Metric)>,
+        /// The vertical axis in words.
+        axis: String,
+        /// Its unit.
+        unit: Unit,
+    },
+    /// Mean time in each stage against the knob, stacked.
+    Stages {
+        /// The line.
+        line: LineOf,
+    },
+    /// Latency by percentile on a stretched axis, one curve per point.
+    Percentiles {
+        /// The line.
+        line: LineOf,
+        /// The points.
+        at: Vec<Scalar>,
+    },
+    /// Calls per second, or the 99th percentile, over the time of a run.
+    Timeline {
+        /// The line.
+        line: LineOf,
+        /// The points.
+        at: Vec<Scalar>,
+        /// True: the 99th percentile.
+        p99: bool,
+    },
+}
+
+/// What an axis counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Calls per second.
+    CallsPerS,
+    /// Microseconds.
+    Us,
+    /// A share of 0 to 1, drawn in per cent.
+    Share,
+    /// A plain number.
+    Count,
+}
+
+impl Unit {
+    pub(super) fn named(name: &str) -> Option<Unit> {
+        Some(match name {
+            "calls/s" => Unit::CallsPerS,
+            "us" => Unit::Us,
+            "share" => Unit::Share,
+            "count" => Unit::Count,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,194 @@
+//! A result folder: everything that a run of an experiment left behind, written as it comes, so
+//! that what was finished stays when the lab is interrupted, and never edited afterwards.
+//!
+//! ```text
+//! experiment.toml   the file as it was
+//! lab.json          what was run: version, host, dates, options
+//! prediction.json   what the models said, written before the measurement
+//! gate.json         the correctness gate
+//! runs.jsonl        one line for each run, in the order of time
+//! summary.md, report.html, commands.sh
+//! ```
+
+use crate::predict::Predicted;
+use crate::run::Record;
+use anyhow::{Context, Result, bail};
+use echo_common::host::Host;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Version of the folder's layout; raised when something changes its meaning.
+const SCHEMA_VERSION: u32 = 1;
+/// Folders of one second that may stand side by side.
+const SAME_SECOND_MAX: u32 = 99;
+
+/// What was run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct About {
+    /// Of this layout.
+    pub schema_version: u32,
+    /// The experiment's name.
+    pub name: String,
+    /// Whether it was the quick form.
+    pub quick: bool,
+    /// When it began, and when it ended or was last known to run.
+    pub began: String,
+    /// The same of its end.
+    pub ended: Option<String>,
+    /// The signal that ended it early.
+    pub interrupted: Option<String>,
+    /// What went wrong with the lab, if that ended it.
+    pub failure: Option<String>,
+    /// `git describe` of the sources, if they are under git.
+    pub commit: Option<String>,
+    /// What the programs say of themselves.
+    pub programs: Vec<String>,
+    /// The lab's command line.
+    pub command: String,
+    /// The machine, as the lab saw it.
+    pub host: Value,
+    /// Runs that were planned, the gate not counted.
+    pub runs_planned: usize,
+}
+
+/// A folder that is being filled, or was.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+/// All that a folder holds.
+#[derive(Clone, Debug)]
+pub struct Content {
+    /// What was run.
+    pub about: About,
+    /// The text of the experiment.
+    pub experiment: String,
+    /// The models' numbers.
+    pub predicted: Vec<Predicted>,
+    /// The gate's runs.
+    pub gate: Vec<Record>,
+    /// The measurements.
+    pub runs: Vec<Record>,
+}
+
+impl Folder {
+    /// Makes a new folder in `parent`, named by date and experiment; or `given`, which must be
+    /// empty or not there.
+    pub fn create(given: Option<&Path>, parent: &Path, name: &str, date: &str) -> Result<Folder> {
+        if let Some(path) = given {
+            fs::create_dir_all(path).with_context(|| format!("cannot make {}", path.display()))?;
+            if fs::read_dir(path)?.next().is_some() {
+                bail!(
+                    "--out {}: the folder is not empty; results are never overwritten",
+                    path.display()
+                );
+            }
+            return Ok(Folder { path: path.to_owned() });
+        }
+        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        let stem = format!("{}-{name}", date.replace(':', ""));
+        for number in 1..=SAME_SECOND_MAX {
+            let path = match number {
+                1 => parent.join(&stem),
+                _ => parent.join(format!("{stem}-{number}")),
+            };
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Folder { path }),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
+                Err(error) => {
+                    return Err(error).with_context(|| format!("cannot make {}", path.display()));
+                }
+            }
+        }
+        bail!("{} has too many folders of {date}", parent.display());
+    }
+
+    /// A folder that was filled before.
+    pub fn open(path: &Path) -> Result<Folder> {
+        if !path.join("lab.json").is_file() {
+            bail!("{} is no result folder: it has no lab.json", path.display());
+        }
+        Ok(Folder { path: path.to_owned() })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a file of it, whole or not at all.
+    pub fn write(&self, name: &str, text: &str) -> Result<()> {
+        let (part, path) = (self.path.join(format!("{name}.part")), self.path.join(name));
+        fs::write(&part, text)
+            .and_then(|()| fs::rename(&part, &path))
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Writes what was run.
+    pub fn write_about(&self, about: &About) -> Result<()> {
+        let about = About { schema_version: SCHEMA_VERSION, ..about.clone() };
+        self.write("lab.json", &format!("{}\n", serde_json::to_string_pretty(&about)?))
+    }
+
+    /// Writes the models' numbers.
+    pub fn write_predicted(&self, predicted: &[Predicted]) -> Result<()> {
+        self.write("prediction.json", &format!("{}\n", serde_json::to_string_pretty(predicted)?))
+    }
+
+    /// Writes the gate's runs.
+    pub fn write_gate(&self, gate: &[Record]) -> Result<()> {
+        self.write("gate.json", &format!("{}\n", serde_json::to_string(gate)?))
+    }
+
+    /// Adds a run.
+    pub fn add(&self, record: &Record) -> Result<()> {
+        let path = self.path.join("runs.jsonl");
+        let add = || -> Result<()> {
+            let mut file: File = OpenOptions::new().create(true).append(true).open(&path)?;
+            // One write, so that an end in between leaves no half a line.
+            file.write_all(format!("{}\n", serde_json::to_string(record)?).as_bytes())?;
+            Ok(())
+        };
+        add().with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Everything in it. Files that an early end left out are empty.
+    pub fn read(&self) -> Result<Content> {
+        let text = |name: &str| {
+            let path = self.path.join(name);
+            match fs::read_to_string(&path) {
+                Ok(text) => Ok(Some(text)),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+            }
+        };
+        let wrong =
+            |name: &str| format!("{} is not as it was written", self.path.join(name).display());
+        let about = text("lab.json")?.with_context(|| wrong("lab.json"))?;
+        let about: About = serde_json::from_str(&about).with_context(|| wrong("lab.json"))?;
+        if about.schema_version != SCHEMA_VERSION {
+            let version = about.schema_version;
+            bail!("{} has layout {version}; this lab knows {SCHEMA_VERSION}", self.path.display());
+        }
+        let list = |name| Ok::<_, anyhow::Error>(text(name)?.unwrap_or_else(|| "[]".to_owned()));
+        let runs = text("runs.jsonl")?.unwrap_or_default();
+        let run = |line: &str| serde_json::from_str(line).with_context(|| wrong("runs.jsonl"));
+        Ok(Content {
+            about,
+            experiment: text("experiment.toml")?.with_context(|| wrong("experiment.toml"))?,
+            predicted: serde_json::from_str(&list("prediction.json")?)
+                .with_context(|| wrong("prediction.json"))?,
+            gate: serde_json::from_str(&list("gate.json")?).with_context(|| wrong("gate.json"))?,
+            runs: runs.lines().map(run).collect::<Result<_>>()?,
+        })
+    }
+}
+
+/// The machine as JSON.
+pub fn host_value(host: &Host) -> Value {
+    serde_json::to_value(host).unwrap_or(Value::Null)
+}

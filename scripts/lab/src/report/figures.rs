@@ -1,0 +1,243 @@
+//! From a panel and results to a chart. A panel for which nothing was measured gives none: an empty
+//! chart would look like a result.
+
+use super::block::{Cell, Figure, Table};
+use crate::chart::{Axis, Chart, Mark, Scale, Series, Stacked};
+use crate::experiment::{Group, LineOf, Panel, PanelKind, PointOf, Scalar, Unit};
+use crate::metric::Metric;
+use crate::results::{Measured, Results};
+use crate::words;
+
+mod latency;
+
+/// The stages of a call and their names in the client's report, in the order of its life.
+const STAGES: [(&str, &str); 6] = [
+    ("reader: read, decoded", "decoded"),
+    ("handed to the queue", "queued"),
+    ("in the call queue", "taken"),
+    ("handler", "served"),
+    ("reply written", "written"),
+    ("client and network", "rest"),
+];
+
+/// More values of a knob than this do not get a tick each.
+const TICKS_MAX: usize = 20;
+
+/// The chart of a panel.
+pub(super) fn figure(panel: &Panel, results: &Results<'_>) -> Option<Figure> {
+    let group = results.experiment.group(&panel.group)?;
+    let mut figure = match &panel.kind {
+        PanelKind::Curve { metric, axis, unit, lines, model } => {
+            let wanted = Curve { metric, axis, unit: *unit, lines, model: *model };
+            curve(&wanted, group, results)
+        }
+        PanelKind::Several { line, metrics, axis, unit } => {
+            several(line, metrics, axis, *unit, group, results)
+        }
+        PanelKind::Stages { line } => stages(line, group, results),
+        PanelKind::Percentiles { line, at } => latency::percentiles(line, at, group, results),
+        PanelKind::Timeline { line, at, p99 } => latency::timeline(line, at, *p99, group, results),
+    }?;
+    figure.title.clone_from(&panel.title);
+    let note = [panel.note.clone(), figure.note.take()].into_iter().flatten();
+    let note = note.collect::<Vec<_>>().join(" ");
+    figure.note = (!note.is_empty()).then_some(note);
+    Some(figure)
+}
+
+struct Curve<'a> {
+    metric: &'a Metric,
+    axis: &'a str,
+    unit: Unit,
+    lines: &'a [String],
+    model: bool,
+}
+
+fn curve(wanted: &Curve<'_>, group: &Group, results: &Results<'_>) -> Option<Figure> {
+    let knob = KnobAxis::of(group);
+    let mut drawn = Vec::new();
+    let mut numbers = Table::new(&["line", &group.knob.label, wanted.axis, "model"]);
+    let mut models: Vec<Series> = Vec::new();
+    for (colour, name) in wanted.lines.iter().enumerate() {
+        let line = LineOf { group: group.name.clone(), line: name.clone() };
+        let curve = results.curve(wanted.metric, &line);
+        if curve.is_empty() {
+            continue;
+        }
+        let said = |m: &Measured| results.predicted(&line, &m.at).filter(|_| wanted.model);
+        for point in &curve {
+            numbers.rows.push(vec![
+                Cell::text(name),
+                Cell::number(point.at.to_string()),
+                Cell::number(words::with_ends_in(&point.summary, wanted.unit)),
+                Cell::number(said(point).map_or("".into(), |p| words::number(p.calls_per_s))),
+            ]);
+        }
+        let points: Vec<Mark> = curve
+            .iter()
+            .filter_map(|m| {
+                Some(Mark { x: knob.place(&m.at)?, y: said(m)?.calls_per_s, bar: None })
+            })
+            .collect();
+        // Lines that differ in what the model does not know have one curve.
+        let known = models.iter().any(|other| other.points == points);
+        if !points.is_empty() && !known {
+            let name = format!("{name}: model");
+            models.push(Series { name, colour, dashed: true, points, ..Series::default() });
+        }
+        drawn.push(series(name, colour, &curve, &knob, wanted.unit));
+    }
+    if !wanted.model {
+        numbers.columns.pop();
+        numbers.rows.iter_mut().for_each(|row| row.truncate(3));
+    }
+    models.extend(drawn);
+    finish(models, knob, wanted.axis, wanted.unit, numbers)
+}
+
+fn several(
+    line: &LineOf,
+    metrics: &[(String, Metric)],
+    axis: &str,
+    unit: Unit,
+    group: &Group,
+    results: &Results<'_>,
+) -> Option<Figure> {
+    let knob = KnobAxis::of(group);
+    let mut drawn = Vec::new();
+    let mut numbers = Table::new(&["", &group.knob.label, axis]);
+    for (colour, (name, metric)) in metrics.iter().enumerate() {
+        let curve = results.curve(metric, line);
+        for point in &curve {
+            numbers.rows.push(vec![
+                Cell::text(name),
+                Cell::number(point.at.to_string()),
+                Cell::number(words::with_ends_in(&point.summary, unit)),
+            ]);
+        }
+        if !curve.is_empty() {
+            drawn.push(series(name, colour, &curve, &knob, unit));
+        }
+    }
+    let mut figure = finish(drawn, knob, axis, unit, numbers)?;
+    figure.note = Some(format!("{}.", line.line));
+    Some(figure)
+}
+
+fn series(name: &str, colour: usize, curve: &[Measured], knob: &KnobAxis, unit: Unit) -> Series {
+    let scale = if unit == Unit::Share { 100.0 } else { 1.0 };
+    let mark = |m: &Measured| {
+        let bar = (m.summary.count > 1).then_some((m.summary.min * scale, m.summary.max * scale));
+        Some(Mark { x: knob.place(&m.at)?, y: m.summary.median * scale, bar })
+    };
+    let points = curve.iter().filter_map(mark).collect();
+    Series { name: name.to_owned(), colour, dashed: false, marked: true, points }
+}
+
+fn finish(
+    series: Vec<Series>,
+    knob: KnobAxis,
+    axis: &str,
+    unit: Unit,
+    numbers: Table,
+) -> Option<Figure> {
+    let marks = || series.iter().flat_map(|series| &series.points);
+    let most = marks().map(|m| m.bar.map_or(m.y, |(_, high)| high.max(m.y))).reduce(f64::max)?;
+    let y = match unit {
+        // A share is seen against the whole.
+        Unit::Share => Scale::from_zero(most.max(100.0)),
+        Unit::CallsPerS | Unit::Us | Unit::Count => Scale::from_zero(most),
+    };
+    let label = match unit {
+        Unit::CallsPerS => format!("{axis} (calls/s)"),
+        Unit::Us => format!("{axis} (us)"),
+        Unit::Share => format!("{axis} (%)"),
+        Unit::Count => axis.to_owned(),
+    };
+    let chart = Chart { x: knob.axis, y: Axis { label, scale: y }, series, shaded: Vec::new() };
+    Some(Figure {
+        title: String::new(),
+        svg: chart.svg(axis),
+        legend: chart.legend(),
+        note: None,
+        numbers,
+    })
+}
+
+/// The knob's values along the horizontal axis: by their number, or side by side.
+struct KnobAxis {
+    axis: Axis,
+    values: Vec<Scalar>,
+    numeric: bool,
+}
+
+impl KnobAxis {
+    fn of(group: &Group) -> KnobAxis {
+        let mut values: Vec<Scalar> = Vec::new();
+        for value in group.lines.iter().flat_map(|line| &line.values) {
+            if !values.iter().any(|other| other.is(value)) {
+                values.push(value.clone());
+            }
+        }
+        let numbers: Option<Vec<f64>> = values.iter().map(Scalar::number).collect();
+        let (scale, numeric) = match numbers {
+            Some(numbers) => {
+                let most = numbers.iter().copied().fold(0.0, f64::max);
+                let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+                // What spans decades is drawn by decades.
+                let wide = least > 0.0 && most / least > 50.0;
+                let scale = match wide {
+                    true => Scale::log_around(least, most),
+                    false if numbers.len() <= TICKS_MAX && most > 0.0 => {
+                        Scale::At { to: most * 1.04, ticks: numbers }
+                    }
+                    false => Scale::from_zero(most),
+                };
+                (scale, true)
+            }
+            None => (Scale::Names(values.iter().map(Scalar::to_string).collect()), false),
+        };
+        KnobAxis { axis: Axis { label: group.knob.label.clone(), scale }, values, numeric }
+    }
+
+    fn place(&self, at: &Scalar) -> Option<f64> {
+        if self.numeric {
+            return at.number();
+        }
+        self.values.iter().position(|value| value.is(at)).map(|index| index as f64)
+    }
+}
+
+fn stages(line: &LineOf, group: &Group, results: &Results<'_>) -> Option<Figure> {
+    let values = &group.line(&line.line)?.values;
+    let mean = |stage: &str, at: &Scalar| {
+        let metric: Metric = format!("stages_us.{stage}.mean").parse().ok()?;
+        let point = PointOf { line: line.clone(), at: at.clone() };
+        Some(results.summary(&metric, &point)?.median)
+    };
+    let known: Vec<&Scalar> = values.iter().filter(|at| mean("rest", at).is_some()).collect();
+    if known.is_empty() {
+        return None;
+    }
+    let mut numbers = Table::new(&[&group.knob.label]);
+    numbers.rows = known.iter().map(|at| vec![Cell::number(at.to_string())]).collect();
+    let mut parts = Vec::new();
+    for (name, stage) in STAGES {
+        let means: Vec<f64> = known.iter().map(|at| mean(stage, at).unwrap_or(0.0)).collect();
+        numbers.columns.push(format!("{name} (us)"));
+        for (row, mean) in numbers.rows.iter_mut().zip(&means) {
+            row.push(Cell::number(words::number(*mean)));
+        }
+        parts.push((name.to_owned(), means));
+    }
+    let names = known.iter().map(|at| at.to_string()).collect();
+    let y = "mean time of a call (us)".to_owned();
+    let stacked = Stacked { x: group.knob.label.clone(), y, names, parts };
+    Some(Figure {
+        title: String::new(),
+        svg: stacked.svg("mean time of a call by stage"),
+        legend: stacked.legend(),
+        note: Some(format!("{}; sampled calls, medians over rounds.", line.line)),
+        numbers,
+    })
+}

@@ -1,0 +1,185 @@
+//! Charts of single points: latency by percentile, and a run over its time.
+
+use super::super::block::{Cell, Figure, Table};
+use crate::chart::{Axis, Chart, Mark, Scale, Series};
+use crate::experiment::{Group, LineOf, Scalar};
+use crate::results::Results;
+use crate::run::Record;
+use crate::words;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Percentiles of the table behind the chart.
+const SHOWN: [f64; 6] = [0.5, 0.75, 0.9, 0.99, 0.999, 0.9999];
+/// The chart ends where fewer calls than this are left: beyond, it would show single calls.
+const CALLS_LEFT_MIN: f64 = 10.0;
+/// Points of a curve; more cannot be told apart.
+const POINTS_MAX: usize = 200;
+
+/// Latency by percentile, one curve per point; rounds are put together.
+pub(super) fn percentiles(
+    line: &LineOf,
+    at: &[Scalar],
+    group: &Group,
+    results: &Results<'_>,
+) -> Option<Figure> {
+    let shown: Vec<String> = SHOWN.iter().map(|p| format!("{} %", p * 100.0)).collect();
+    let mut columns = vec![group.knob.label.as_str()];
+    columns.extend(shown.iter().map(String::as_str));
+    let mut numbers = Table::new(&columns);
+    let mut series = Vec::new();
+    for (colour, value) in at.iter().enumerate() {
+        let merged = merged(line, value, results);
+        let total: u64 = merged.values().sum();
+        if total == 0 {
+            continue;
+        }
+        let last = 1.0 - (CALLS_LEFT_MIN / total as f64).min(0.5);
+        let quantile = |p: f64| quantile(&merged, total, p);
+        let mut row = vec![Cell::number(value.to_string())];
+        let cell = |p: &f64| match quantile(*p).filter(|_| *p <= last) {
+            Some(us) => Cell::number(words::number(us)),
+            None => Cell::number("n/a"),
+        };
+        row.extend(SHOWN.iter().map(cell));
+        numbers.rows.push(row);
+        let stretched = (1.0 - last).log10();
+        let place = |i: usize| 1.0 - 10f64.powf(stretched * i as f64 / POINTS_MAX as f64);
+        let mark = |p: f64| Some(Mark { x: p, y: quantile(p)?, bar: None });
+        let points: Vec<Mark> = (0..=POINTS_MAX).filter_map(|i| mark(place(i))).collect();
+        let name = format!("{} {value}", group.knob.label);
+        series.push(Series { name, colour, points, ..Series::default() });
+    }
+    let ends = series.iter().flat_map(|s| &s.points);
+    let (least, most) = (ends.clone().map(|m| m.y).reduce(f64::min)?, ends.clone().map(|m| m.y));
+    let last = ends.map(|m| m.x).reduce(f64::max)?;
+    let chart = Chart {
+        x: Axis { label: "percentile".into(), scale: Scale::Percentile { to: last } },
+        y: Axis {
+            label: "latency (us)".into(),
+            scale: Scale::log_around(least, most.fold(least, f64::max)),
+        },
+        series,
+        shaded: Vec::new(),
+    };
+    let note = format!(
+        "{}; closed loop: from the sending of a call to its reply; all rounds together; ends where \
+         {CALLS_LEFT_MIN} calls are left.",
+        line.line
+    );
+    Some(Figure {
+        title: String::new(),
+        svg: chart.svg("latency by percentile"),
+        legend: chart.legend(),
+        note: Some(note),
+        numbers,
+    })
+}
+
+/// Counts by the upper end of their bucket in nanoseconds, over all sound runs of a point.
+fn merged(line: &LineOf, at: &Scalar, results: &Results<'_>) -> BTreeMap<u64, u64> {
+    let mut merged = BTreeMap::new();
+    for run in sound(line, at, results) {
+        for bucket in run.report["histogram"].as_array().into_iter().flatten() {
+            if let (Some(us), Some(count)) = (bucket[0].as_f64(), bucket[1].as_u64()) {
+                *merged.entry((us * 1e3).round() as u64).or_default() += count;
+            }
+        }
+    }
+    merged
+}
+
+/// The upper end of the bucket that holds the call at this place.
+fn quantile(merged: &BTreeMap<u64, u64>, total: u64, p: f64) -> Option<f64> {
+    let rank = ((total as f64 * p).ceil() as u64).clamp(1, total);
+    let mut seen = 0;
+    let holds = |(ns, count): (&u64, &u64)| {
+        seen += count;
+        (seen >= rank).then_some(*ns as f64 / 1e3)
+    };
+    merged.iter().find_map(holds)
+}
+
+/// The last round's run over its time, one curve per point.
+pub(super) fn timeline(
+    line: &LineOf,
+    at: &[Scalar],
+    p99: bool,
+    group: &Group,
+    results: &Results<'_>,
+) -> Option<Figure> {
+    let (field, label) = match p99 {
+        true => ("p99_us", "99th percentile (us)"),
+        false => ("calls_per_s", "calls per second (calls/s)"),
+    };
+    let mut series = Vec::new();
+    let mut numbers = Table::new(&[&group.knob.label, "from (s)", label]);
+    for (colour, value) in at.iter().enumerate() {
+        let Some(run) = sound(line, value, results).last() else { continue };
+        let mut points = Vec::new();
+        let mut length = 0.0;
+        for interval in run.report["intervals"].as_array().into_iter().flatten() {
+            let number = |name: &str| interval.get(name).and_then(Value::as_f64);
+            let (Some(start), Some(end), Some(y)) =
+                (number("start_s"), number("end_s"), number(field))
+            else {
+                continue;
+            };
+            // What is left at the end of the run is no interval like the others.
+            length = f64::max(length, end - start);
+            if end > group.duration.as_secs_f64() + 1e-3 || end - start < length / 2.0 {
+                continue;
+            }
+            points.push(Mark { x: (start + end) / 2.0, y, bar: None });
+            numbers.rows.push(vec![
+                Cell::number(value.to_string()),
+                Cell::number(format!("{start:.1}")),
+                Cell::number(words::number(y)),
+            ]);
+        }
+        let name = format!("{} {value}", group.knob.label);
+        series.push(Series { name, colour, marked: true, points, ..Series::default() });
+    }
+    series.retain(|series| series.points.len() >= 2);
+    let most = series.iter().flat_map(|s| &s.points).map(|m| m.y).reduce(f64::max)?;
+    let (warmup, duration) = (group.warmup.as_secs_f64(), group.duration.as_secs_f64());
+    let scale = Scale::Linear { from: -warmup, to: duration };
+    let chart = Chart {
+        x: Axis { label: "time in the measured part (s)".into(), scale },
+        y: Axis { label: label.into(), scale: Scale::from_zero(most) },
+        series,
+        shaded: vec![(-warmup, 0.0, "warm-up".into())],
+    };
+    Some(Figure {
+        title: String::new(),
+        svg: chart.svg(label),
+        legend: chart.legend(),
+        note: Some(format!(
+            "{}; the last round. The warm-up is counted apart and not recorded.",
+            line.line
+        )),
+        numbers,
+    })
+}
+
+fn sound<'a>(
+    line: &'a LineOf,
+    at: &'a Scalar,
+    results: &Results<'a>,
+) -> impl Iterator<Item = &'a Record> + use<'a> {
+    let of_point = |run: &&Record| run.is_of(&line.group, &line.line, at);
+    results.runs.iter().filter(of_point).filter(|run| run.problem.is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_is_the_bucket_of_the_call_at_that_place() {
+        let merged = BTreeMap::from([(1000, 50), (2000, 49), (9000, 1)]);
+        for (p, expected) in [(0.0, 1.0), (0.5, 1.0), (0.51, 2.0), (0.99, 2.0), (1.0, 9.0)] {
+            assert_eq!(quantile(&merged, 100, p), Some(expected), "{p}");
+        }
+    }
+}

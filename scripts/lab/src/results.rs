@@ -1,0 +1,100 @@
+//! The runs of an experiment, asked for numbers: by point, by round, along a line, beside what was
+//! predicted.
+
+use crate::experiment::{Experiment, Group, LineOf, PointOf, Scalar};
+use crate::metric::Metric;
+use crate::predict::Predicted;
+use crate::run::Record;
+use crate::stats::bootstrap::Resampling;
+use crate::stats::{Summary, median, rounds};
+
+/// An experiment and what came of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Results<'a> {
+    /// What was run.
+    pub experiment: &'a Experiment,
+    /// The measurements.
+    pub runs: &'a [Record],
+    /// The models' numbers.
+    pub predicted: &'a [Predicted],
+}
+
+/// A point of a line with its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// The knob's value.
+    pub at: Scalar,
+    /// Over the rounds.
+    pub summary: Summary,
+}
+
+impl<'a> Results<'a> {
+    /// The number of every sound run of a point, with its round.
+    pub fn by_round(&self, metric: &Metric, point: &PointOf) -> Vec<(u32, f64)> {
+        let LineOf { group, line } = &point.line;
+        let of_point = self.runs.iter().filter(|run| run.is_of(group, line, &point.at));
+        of_point.filter_map(|run| Some((run.round, run.number(metric)?))).collect()
+    }
+
+    /// Over the rounds.
+    pub fn summary(&self, metric: &Metric, point: &PointOf) -> Option<Summary> {
+        let numbers: Vec<f64> = self.by_round(metric, point).into_iter().map(|(_, n)| n).collect();
+        Summary::of(&numbers)
+    }
+
+    /// Two points of the same rounds, in pairs.
+    pub fn pairs(&self, metric: &Metric, a: &PointOf, b: &PointOf) -> Vec<(f64, f64)> {
+        let of_b = self.by_round(metric, b);
+        let pair = |(round, a): (u32, f64)| {
+            of_b.iter().find(|(other, _)| *other == round).map(|(_, b)| (a, *b))
+        };
+        self.by_round(metric, a).into_iter().filter_map(pair).collect()
+    }
+
+    /// The points of a line that have numbers, in the file's order.
+    pub fn curve(&self, metric: &Metric, line: &LineOf) -> Vec<Measured> {
+        let found = self.experiment.group(&line.group).and_then(|group| group.line(&line.line));
+        let values = found.map_or(&[][..], |line| line.values.as_slice());
+        let one = |at: &Scalar| {
+            let point = PointOf { line: line.clone(), at: at.clone() };
+            Some(Measured { at: at.clone(), summary: self.summary(metric, &point)? })
+        };
+        values.iter().filter_map(one).collect()
+    }
+
+    /// What two equal settings of the group differed by, as a factor of 1 or more.
+    pub fn noise(&self, metric: &Metric, group: &str) -> Option<f64> {
+        let group = self.experiment.group(group)?;
+        let pairs = self.twin_pairs(metric, group);
+        if pairs.len() < 2 {
+            // One pair says how far apart two runs were, not how far they can be.
+            return pairs.first().map(|(a, b)| (a / b).max(b / a));
+        }
+        rounds::noise(&pairs, Resampling::default())
+    }
+
+    fn twin_pairs(&self, metric: &Metric, group: &Group) -> Vec<(f64, f64)> {
+        let Some((line, at)) = &group.twin else { return Vec::new() };
+        let line = LineOf { group: group.name.clone(), line: group.lines[*line].name.clone() };
+        let first = self.by_round(metric, &PointOf { line, at: at.clone() });
+        let twins = self.runs.iter().filter(|run| run.twin && run.group == group.name);
+        let pair = |run: &Record| {
+            let again = run.number(metric)?;
+            first.iter().find(|(round, _)| *round == run.round).map(|(_, once)| (*once, again))
+        };
+        twins.filter_map(pair).collect()
+    }
+
+    /// What the model says of a point.
+    pub fn predicted(&self, line: &LineOf, at: &Scalar) -> Option<&'a Predicted> {
+        let of_line = |p: &&Predicted| p.group == line.group && p.line == line.line;
+        self.predicted.iter().find(|p| of_line(p) && p.at.is(at))
+    }
+
+    /// The middle of a metric over all sound runs of a group.
+    pub fn median_of_group(&self, metric: &Metric, group: &str) -> Option<f64> {
+        let of_group = self.runs.iter().filter(|run| run.group == group);
+        let numbers: Vec<f64> = of_group.filter_map(|run| run.number(metric)).collect();
+        median(&numbers)
+    }
+}

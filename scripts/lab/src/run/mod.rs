@@ -1,0 +1,249 @@
+//! `lab run`: one experiment from its file to its report. First the correctness gate, then the
+//! models' predictions, then the measurements, interleaved over rounds; each run is written to the
+//! result folder when it ends, so that an interrupt keeps what was finished.
+
+mod calibrate;
+mod order;
+mod pair;
+mod progress;
+mod record;
+mod sampler;
+mod simulated;
+
+pub use record::Record;
+pub use simulated::OPTIONS as SIMULATE_OPTIONS;
+
+use crate::experiment::{self, Experiment, FileError, Group, Known, Mode, Point};
+use crate::folder::{About, Folder, host_value};
+use crate::options::RunOptions;
+use crate::predict;
+use crate::process::{ProcessError, Program, Programs, Stop};
+use crate::report;
+use anyhow::{Context, Result, bail};
+use echo_common::{date, host, pinning};
+use pair::Length;
+use progress::{Progress, rate};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// What a run takes beside its measured time: starting, connecting, ending two processes.
+const RUN_OVERHEAD: Duration = Duration::from_millis(250);
+/// Where experiments are looked for by name, and results go, seen from the lab's sources.
+const EXPERIMENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../experiments");
+const RESULTS: &str = "target/lab";
+
+/// Runs an experiment as told; returns the exit code.
+pub fn run(options: &RunOptions) -> Result<u8> {
+    let stop = Stop::on_signals().context("cannot wait for signals")?;
+    let path = find(&options.experiment)?;
+    let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))?;
+    eprintln!("lab: looking for the programs (they are built if need be)");
+    let programs = Programs::find(options.programs.as_deref(), stop)?;
+    let known = known(&programs)?;
+    let experiment = experiment::read(&path, &text, &known, options.quick)?;
+    let now = date::now();
+    let suffix = if options.quick { "-quick" } else { "" };
+    let name = format!("{}{suffix}", experiment.name);
+    let folder = Folder::create(options.out.as_deref(), Path::new(RESULTS), &name, &now)?;
+    folder.write("experiment.toml", &text)?;
+    let about = about(&programs, &experiment, now)?;
+    folder.write_about(&about)?;
+    let mut session = Session { programs, experiment, folder, about };
+    let outcome = session.all();
+    session.close(outcome)
+}
+
+/// What the names in an experiment may be.
+fn known(programs: &Programs) -> Result<Known, ProcessError> {
+    let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+    Ok(Known {
+        server: Some(programs.options_of(Program::Server)?),
+        client: Some(programs.options_of(Program::Client)?),
+        simulate: names(&SIMULATE_OPTIONS),
+        models: names(&predict::MODELS),
+    })
+}
+
+/// A file, or the name of one of the experiments beside the lab.
+fn find(named: &str) -> Result<PathBuf> {
+    let path = PathBuf::from(named);
+    if path.is_file() {
+        return Ok(path);
+    }
+    let by_name = Path::new(EXPERIMENTS).join(format!("{named}.toml"));
+    if by_name.is_file() {
+        return Ok(by_name);
+    }
+    let files = fs::read_dir(EXPERIMENTS).into_iter().flatten().flatten();
+    let stem = |entry: fs::DirEntry| {
+        let path = entry.path();
+        let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+        is_toml.then(|| path.file_stem().map(|stem| stem.to_string_lossy().into_owned())).flatten()
+    };
+    let mut names: Vec<String> = files.filter_map(stem).collect();
+    names.sort();
+    let wrong = format!("there is no such file; allowed: a file, or one of {}", names.join(", "));
+    Err(FileError { file: named.to_owned(), line: 1, wrong }.into())
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> FileError {
+    let file = path.display().to_string();
+    FileError { file, line: 1, wrong: format!("cannot be read: {error}") }
+}
+
+fn about(programs: &Programs, experiment: &Experiment, began: String) -> Result<About> {
+    let say = |program| programs.say(program, "--version").map(|text| text.trim().to_owned());
+    let measured = experiment.groups.iter().filter(|group| group.mode != Mode::Simulated);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    Ok(About {
+        name: experiment.name.clone(),
+        quick: experiment.quick,
+        began,
+        commit: commit(),
+        programs: vec![say(Program::Server)?, say(Program::Client)?],
+        command: format!("cargo lab {}", words.join(" ")),
+        host: host_value(&host::describe(&pinning::allowed_cpus())),
+        runs_planned: measured.map(|group| group.points().len() * group.rounds as usize).sum(),
+        ..About::default()
+    })
+}
+
+/// The sources' state, if they are under git and git is there.
+fn commit() -> Option<String> {
+    let mut git = Command::new("git");
+    git.args(["-C", env!("CARGO_MANIFEST_DIR"), "describe", "--always", "--dirty"]);
+    let output = git.output().ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// An experiment that runs.
+struct Session {
+    programs: Programs,
+    experiment: Experiment,
+    folder: Folder,
+    about: About,
+}
+
+impl Session {
+    fn all(&mut self) -> Result<()> {
+        eprintln!("lab: results go to {}", self.folder.path().display());
+        self.gate()?;
+        let calibration = calibrate::calibrate(&self.programs, &self.experiment)?;
+        let cores = pinning::usable_cpus(&pinning::allowed_cpus()) as u64;
+        let predicted = predict::predict(&self.experiment, calibration.as_ref(), cores);
+        self.folder.write_predicted(&predicted)?;
+        let measured = self.experiment.groups.iter().filter(|group| group.mode != Mode::Simulated);
+        let time = |group: &Group| expected(group) * group.rounds * group.points().len() as u32;
+        let planned = measured.map(time).sum();
+        let mut progress = Progress::new(self.about.runs_planned, planned);
+        let mut order = 0;
+        for group in &self.experiment.groups {
+            match group.mode {
+                Mode::Simulated => self.simulate(group, calibration.as_ref(), &mut order)?,
+                Mode::Real | Mode::Paced => self.measure(group, &mut progress, &mut order)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing is measured before both programs have counted the same calls, every one answered
+    /// rightly, at both ends of each group.
+    fn gate(&self) -> Result<()> {
+        let mut gate = Vec::new();
+        for group in self.experiment.groups.iter().filter(|group| group.mode != Mode::Simulated) {
+            for point in ends(group) {
+                let length = Length::of_gate(group, self.experiment.gate_calls);
+                let record = pair::run(&self.programs, &point, length)?;
+                let words = point.words(&group.knob.label);
+                if let Some(problem) = &record.problem {
+                    bail!("the correctness gate failed, nothing was measured: {words}: {problem}");
+                }
+                eprintln!("lab: gate: {words}: both sides counted the same, every byte right");
+                gate.push(record);
+                self.folder.write_gate(&gate)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn measure(&self, group: &Group, progress: &mut Progress, order: &mut usize) -> Result<()> {
+        let points = group.points();
+        for round in 0..group.rounds {
+            for index in order::of_round(points.len(), round, group.rounds) {
+                let point = &points[index];
+                let mut record = pair::run(&self.programs, point, Length::of(group))?;
+                *order += 1;
+                (record.order, record.round) = (*order, round + 1);
+                self.folder.add(&record)?;
+                let came = match &record.problem {
+                    None => rate(record.report["calls_per_s"].as_f64()),
+                    Some(problem) => problem.clone(),
+                };
+                progress.step(expected(group), &point.words(&group.knob.label), &came);
+            }
+        }
+        Ok(())
+    }
+
+    fn simulate(
+        &self,
+        group: &Group,
+        calibration: Option<&predict::Calibration>,
+        order: &mut usize,
+    ) -> Result<()> {
+        for point in group.points() {
+            if let Some(signal) = self.programs.stop().signal() {
+                return Err(ProcessError::Interrupted(signal).into());
+            }
+            *order += 1;
+            let mut record = simulated::run(&point, calibration)?;
+            record.order = *order;
+            let came = rate(record.report["calls_per_s"].as_f64());
+            eprintln!("lab: simulated: {}: {came}", point.words(&group.knob.label));
+            self.folder.add(&record)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the report of what there is, and says it.
+    fn close(mut self, outcome: Result<()>) -> Result<u8> {
+        self.about.ended = Some(date::now());
+        let mut code = None;
+        if let Err(error) = &outcome {
+            match error.downcast_ref::<ProcessError>() {
+                Some(ProcessError::Interrupted(signal)) => {
+                    self.about.interrupted = Some(format!("{signal:?}"));
+                    code = Some(signal.exit_code());
+                    eprintln!("lab: interrupted; what was finished is kept");
+                }
+                _ => self.about.failure = Some(format!("{error:#}")),
+            }
+        }
+        self.folder.write_about(&self.about)?;
+        let all_well = report::write(&self.folder)?;
+        match (outcome, code) {
+            (Err(_), Some(code)) => Ok(code),
+            (Err(error), None) => Err(error),
+            (Ok(()), _) => Ok(if all_well { 0 } else { crate::CLAIM_FAILED }),
+        }
+    }
+}
+
+/// What a run of the group takes.
+fn expected(group: &Group) -> Duration {
+    group.duration + group.warmup + RUN_OVERHEAD
+}
+
+/// The first line at the first and the last value of the knob.
+fn ends(group: &Group) -> Vec<Point> {
+    let line = &group.lines[0].name;
+    let mut points: Vec<Point> =
+        group.points().into_iter().filter(|point| &point.line == line && !point.twin).collect();
+    if points.len() > 2 {
+        points.drain(1..points.len() - 1);
+    }
+    points
+}
