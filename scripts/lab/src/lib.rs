@@ -1,23 +1,57 @@
 //! The lab: experiments as data, honest statistics, models and charts. The programs that it
 //! measures are started as processes; it shares no code with them but the clock and the words.
 
+pub mod chart;
+pub mod compare;
+pub mod experiment;
+pub mod folder;
+pub mod judge;
+pub mod metric;
 pub mod model;
+pub mod options;
+pub mod predict;
 pub mod process;
+pub mod report;
+pub mod results;
+pub mod run;
 pub mod simulate;
 pub mod stats;
-
-use std::process::ExitCode;
+pub mod words;
 
 use clap::Parser;
+use experiment::FileError;
+use options::{Command, Lab};
+use process::ProcessError;
+use std::process::ExitCode;
 
-/// The command line of `lab`.
-#[derive(Debug, Parser)]
-#[command(name = "lab", version, about)]
-struct Lab {}
+/// Exit code when a claim does not hold, or a run was not sound.
+const CLAIM_FAILED: u8 = 1;
+const USAGE: u8 = 2;
+const INTERNAL: u8 = 70;
 
-/// Runs the lab: reads the command line, does what it says. Exit codes: 0 done, 1 a claim or a
-/// check failed, 2 usage, 70 internal.
+/// Runs the lab: reads the command line, does what it says. Exit codes are in its help.
 pub fn program() -> ExitCode {
-    Lab::parse();
-    ExitCode::SUCCESS
+    let done = match Lab::parse().command {
+        Command::Run(options) => run::run(&options),
+        Command::Report(options) => report::again(&options.folder),
+        Command::Compare(options) => compare::compare(&options),
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("lab: {error:#}");
+            ExitCode::from(code_of(&error))
+        }
+    }
+}
+
+fn code_of(error: &anyhow::Error) -> u8 {
+    if error.is::<FileError>() || error.is::<compare::Unlike>() {
+        return USAGE;
+    }
+    match error.downcast_ref::<ProcessError>() {
+        Some(ProcessError::Interrupted(signal)) => signal.exit_code(),
+        Some(ProcessError::Missing(_)) => USAGE,
+        _ => INTERNAL,
+    }
 }

@@ -41,7 +41,8 @@ fn the_exit_code_says_which_is_slower() {
 
 #[test]
 fn unlike_runs_are_refused_unless_told() {
-    let changes: [(&str, fn(&mut Value)); 5] = [
+    type Change = fn(&mut Value);
+    let changes: [(&str, Change); 5] = [
         ("--clients: 10 and 30", |r| r["options"]["clients"] = json!(30)),
         ("host cpu_model: \"x\" and \"y\"", |r| r["host"]["cpu_model"] = json!("y")),
         ("loop: \"closed\" and \"open\"", |r| r["loop"] = json!("open")),

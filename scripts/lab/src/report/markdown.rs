@@ -20,7 +20,10 @@ fn all(out: &mut String, blocks: &[Block]) {
             Block::Table(rows) => table(out, rows),
             Block::Figure(figure) => {
                 let _ = writeln!(out, "**{}**\n", figure.title);
-                table(out, &figure.numbers);
+                match figure.numbers.rows.is_empty() {
+                    true => out.push_str("Drawn in report.html.\n"),
+                    false => table(out, &figure.numbers),
+                }
                 if let Some(note) = &figure.note {
                     let _ = writeln!(out, "\n{note}");
                 }

@@ -113,7 +113,6 @@ pub(super) fn timeline(
         false => ("calls_per_s", "calls per second (calls/s)"),
     };
     let mut series = Vec::new();
-    let mut numbers = Table::new(&[&group.knob.label, "from (s)", label]);
     for (colour, value) in at.iter().enumerate() {
         let Some(run) = sound(line, value, results).last() else { continue };
         let mut points = Vec::new();
@@ -131,11 +130,6 @@ pub(super) fn timeline(
                 continue;
             }
             points.push(Mark { x: (start + end) / 2.0, y, bar: None });
-            numbers.rows.push(vec![
-                Cell::number(value.to_string()),
-                Cell::number(format!("{start:.1}")),
-                Cell::number(words::number(y)),
-            ]);
         }
         let name = format!("{} {value}", group.knob.label);
         series.push(Series { name, colour, marked: true, points, ..Series::default() });
@@ -158,7 +152,8 @@ pub(super) fn timeline(
             "{}; the last round. The warm-up is counted apart and not recorded.",
             line.line
         )),
-        numbers,
+        // Dozens of rows for each curve say less than the drawing.
+        numbers: Table::default(),
     })
 }
 
