@@ -141,7 +141,12 @@ fn options_in(help: &str) -> BTreeSet<String> {
         let words = option.split([' ', ',', '=', '[', '<']);
         words.filter_map(|word| word.strip_prefix("--")).map(str::to_owned).collect()
     };
-    help.lines().flat_map(words).filter(|word| !word.is_empty()).collect()
+    // Prose may begin with an option, too, and ends otherwise.
+    let option = |word: &String| {
+        let clean = word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        clean && !word.is_empty() && !["help", "version"].contains(&word.as_str())
+    };
+    help.lines().flat_map(words).filter(option).collect()
 }
 
 #[cfg(test)]
@@ -151,7 +156,8 @@ mod tests {
     #[test]
     fn the_options_are_read_from_the_help() {
         let help = "Usage: x [OPTIONS]\n\n      --readers <N>  more than --nothing\n  \
-                    -t, --threads <COUNT>\n          [aliases: --thread]\n      --pin [<PIN>]\n";
+                    -t, --threads <COUNT>\n          [aliases: --thread]\n      --pin [<PIN>]\n  \
+                    \x20       --x; and so on\n  -h, --help\n";
         let options: Vec<_> = options_in(help).into_iter().collect();
         assert_eq!(options, ["pin", "readers", "threads"]);
     }

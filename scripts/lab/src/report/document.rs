@@ -129,9 +129,9 @@ fn timing(group: &Group, results: &Results<'_>) -> Option<String> {
     let noise = results.noise(&metric("calls_per_s"), &group.name);
     let noise = noise.map_or("was not measured".to_owned(), |noise| format!("is x {noise:.3}"));
     Some(format!(
-        "{} rounds of {:.1} s each after {:.1} s of warm-up, interleaved; closed loop. What two \
+        "{} of {:.1} s each after {:.1} s of warm-up, interleaved; closed loop. What two \
          equal settings differ by {noise}.",
-        group.rounds,
+        if group.rounds == 1 { "1 round".to_owned() } else { format!("{} rounds", group.rounds) },
         group.duration.as_secs_f64(),
         group.warmup.as_secs_f64()
     ))

@@ -22,6 +22,8 @@ const STAGES: [(&str, &str); 6] = [
 
 /// More values of a knob than this do not get a tick each.
 const TICKS_MAX: usize = 20;
+/// In legends.
+const MODEL: &str = "the model's prediction, in the colour of its line";
 
 /// The chart of a panel.
 pub(super) fn figure(panel: &Panel, results: &Results<'_>) -> Option<Figure> {
@@ -82,7 +84,7 @@ fn curve(wanted: &Curve<'_>, group: &Group, results: &Results<'_>) -> Option<Fig
         // Lines that differ in what the model does not know have one curve.
         let known = models.iter().any(|other| other.points == points);
         if !points.is_empty() && !known {
-            let name = format!("{name}: model");
+            let name = MODEL.to_owned();
             models.push(Series { name, colour, dashed: true, points, ..Series::default() });
         }
         drawn.push(series(name, colour, &curve, &knob, wanted.unit));
@@ -155,13 +157,12 @@ fn finish(
         Unit::Count => axis.to_owned(),
     };
     let chart = Chart { x: knob.axis, y: Axis { label, scale: y }, series, shaded: Vec::new() };
-    Some(Figure {
-        title: String::new(),
-        svg: chart.svg(axis),
-        legend: chart.legend(),
-        note: None,
-        numbers,
-    })
+    // Predictions share one entry, the last.
+    let (mut legend, mut models): (Vec<_>, Vec<_>) =
+        chart.legend().into_iter().partition(|entry| !entry.dashed);
+    models.truncate(1);
+    legend.extend(models);
+    Some(Figure { title: String::new(), svg: chart.svg(axis), legend, note: None, numbers })
 }
 
 /// The knob's values along the horizontal axis: by their number, or side by side.

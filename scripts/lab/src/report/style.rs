@@ -23,8 +23,9 @@ table { border-collapse: collapse; font-size: 0.92rem; font-variant-numeric: tab
 th, td { text-align: left; padding: 4px 12px 4px 0; border-bottom: 1px solid var(--rule);
   vertical-align: top; }
 th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
+th.n { white-space: normal; }
 table.plain td:first-child { min-width: 9.5rem; }
-.n { text-align: right; white-space: nowrap; }
+.n { text-align: right; } td.n { white-space: nowrap; }
 .badge { font-weight: 600; white-space: nowrap; }
 .yes { color: var(--yes); } .no { color: var(--no); } .open { color: var(--open); }
 .grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 500px), 1fr));
@@ -56,7 +57,8 @@ path.s5 { stroke: var(--c5); }
 .mark.s0, .fill.s0 { fill: var(--c0); } .mark.s1, .fill.s1 { fill: var(--c1); }
 .mark.s2, .fill.s2 { fill: var(--c2); } .mark.s3, .fill.s3 { fill: var(--c3); }
 .mark.s4, .fill.s4 { fill: var(--c4); } .mark.s5, .fill.s5 { fill: var(--c5); }
-@media (max-width: 640px) { table.cards, .cards tbody, .cards tr, .cards td { display: block; }
+@media (max-width: 640px) { .tick, .small { font-size: 15px; } .label { font-size: 16px; }
+  table.cards, .cards tbody, .cards tr, .cards td { display: block; }
   .cards thead { display: none; } .cards td { border: 0; padding: 1px 0; }
   .cards tr { border-bottom: 1px solid var(--rule); padding: 8px 0; }
   .cards td:nth-child(n+3)::before { content: attr(data-is) ': '; color: var(--soft); } }

@@ -1,0 +1,5 @@
+//! The lab as a program, with the real pair.
+
+mod kit;
+mod running;
+mod usage;

@@ -1,0 +1,52 @@
+//! What is wrong is said in one line, with the place.
+
+use crate::kit::{Place, lab, small, stderr, text};
+
+#[test]
+fn a_bad_experiment_ends_with_2_and_one_line_that_names_the_place() {
+    let place = Place::new();
+    for (old, new, line, wrong) in [
+        ("server.readers", "server.reeders", 17, "echo-server has no option \"reeders\""),
+        ("stages = 10", "stage = 10", 6, "echo-client has no option \"stage\""),
+        ("values = [1, 2]", "values = []", 17, "values is empty"),
+        ("mode = \"real\"", "mode = \"reel\"", 10, "allowed: real, paced, simulated"),
+        ("rounds = 1", "rounds = ", 12, ""),
+    ] {
+        let bad = small(1, "").replacen(old, new, 1);
+        let file = place.file("bad.toml", &bad);
+        let out = place.path("never");
+        let ended = lab(&["run", &file, "--out", text(&out)]);
+        assert_eq!(ended.status.code(), Some(2), "{new}: {}", stderr(&ended));
+        let said = stderr(&ended);
+        let last = said.trim_end().lines().last().unwrap();
+        assert!(last.contains(&format!("bad.toml:{line}: ")), "{new}: {said}");
+        assert!(last.contains(wrong), "{new}: {said}");
+        assert!(!out.exists(), "nothing was begun");
+    }
+}
+
+#[test]
+fn an_unknown_name_tells_which_experiments_there_are() {
+    let ended = lab(&["run", "raeders"]);
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(stderr(&ended).contains("or one of "), "{}", stderr(&ended));
+    assert!(stderr(&ended).contains("readers"), "{}", stderr(&ended));
+}
+
+#[test]
+fn a_folder_that_holds_something_is_not_overwritten() {
+    let place = Place::new();
+    let file = place.file("small.toml", &small(1, ""));
+    let ended = lab(&["run", &file, "--out", text(&place.path("."))]);
+    assert_eq!(ended.status.code(), Some(70));
+    assert!(stderr(&ended).contains("is not empty; results are never overwritten"));
+}
+
+#[test]
+fn a_folder_without_the_programs_is_named() {
+    let place = Place::new();
+    let file = place.file("small.toml", &small(1, ""));
+    let ended = lab(&["run", &file, "--programs", text(&place.path("."))]);
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(stderr(&ended).contains("allowed: a folder that holds"), "{}", stderr(&ended));
+}
