@@ -125,7 +125,7 @@ pub struct Options {
     #[arg(long, value_name = "WHOSE", env = "ECHO_CLIENT_CLIENT_ID", help_heading = PROTOCOL)]
     pub client_id: Option<ClientIds>,
 
-    /// Hadoop: what an `om` returns: so many bytes as it is asked for, whose length alone can be
+    /// Hadoop: what an `om` returns: as many bytes as it is asked for, whose length alone can be
     /// checked, or the call's payload (echo-server --hadoop-echo payload) [default: size]
     #[arg(long, value_name = "WHAT", env = "ECHO_CLIENT_HADOOP_ECHO", help_heading = PROTOCOL)]
     pub hadoop_echo: Option<HadoopEcho>,

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::call_table::{CallTable, Found};
+use crate::keys::NO_KEY;
 use proptest::prelude::*;
 
 /// What can happen to the calls of a connection.
@@ -41,6 +42,28 @@ fn expire(table: &mut CallTable, ledger: &mut Ledger, failure: Failure) {
     if failure == Failure::TimedOut {
         table.expect_late(ended);
     }
+}
+
+/// A server that gives ever new reasons makes neither table grow without end.
+#[test]
+fn reasons_beyond_those_that_are_told_apart_are_counted_together() {
+    let mut ledger = Ledger::new(Extras::default());
+    ledger.started(1000, true, 0);
+    for status in 0..1000 {
+        let reason = Reason::Status(status);
+        let call = EndedCall { due_ns: 0, sent_ns: 0, measured: true, key: NO_KEY };
+        ledger.failed(call, Failure::ErrorReply(reason), 1);
+        ledger.error_text(reason, b"why");
+    }
+    ledger.settle();
+    let replies = &ledger.outcomes.error_replies;
+    assert_eq!((replies.len(), ledger.outcomes.error_reply()), (REASONS_MAX + 1, 1000));
+    assert_eq!(replies[&Reason::Other], 1000 - REASONS_MAX as u64);
+    assert_eq!(ledger.error_texts.len(), ERROR_TEXTS_MAX);
+    let mut sum = Ledger::new(Extras::default());
+    sum.add(&ledger);
+    sum.add(&ledger);
+    assert_eq!(sum.outcomes.error_reply(), 2000);
 }
 
 proptest! {
