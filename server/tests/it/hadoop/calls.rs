@@ -254,6 +254,29 @@ fn both_framings_are_served_at_once() {
     server.stop();
 }
 
+/// Its calls have no keys: those of a connection go to one handler, in order.
+#[test]
+fn calls_are_dispatched_by_connection_where_calls_are_dispatched_by_key() {
+    let server = start(&[("--dispatch", "keyed"), ("--dispatch-batch", "7"), ("--handlers", "3")]);
+    let callers: Vec<_> = (0..6u64)
+        .map(|who| {
+            let mut peer = open(server.address);
+            thread::spawn(move || {
+                let calls: Vec<u8> =
+                    (0..300).flat_map(|id| call(id, &payload(who, 50 + id as usize))).collect();
+                let mut sender = peer.share();
+                let sending = thread::spawn(move || sender.send(&calls));
+                for id in 0..300 {
+                    peer.expect_payload(id, &payload(who, 50 + id as usize));
+                }
+                sending.join().expect("all sent");
+            })
+        })
+        .collect();
+    callers.into_iter().for_each(|caller| caller.join().expect("a good caller"));
+    server.stop().check(&[("calls", 1800), ("replies", 1800)]);
+}
+
 /// The packets that tests send are what the wire's own reader takes for calls.
 #[test]
 fn the_packets_of_these_tests_are_calls() {
