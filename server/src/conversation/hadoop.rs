@@ -90,11 +90,15 @@ impl Session {
                 Event::Answer { bytes: answer, cause } => self.answer(answer, cause, parsed),
                 Event::Close(ending) => parsed.refusal = Some(refusal(ending, Vec::new())),
             }
+            if parsed.refusal.is_some() {
+                // What was refused may look like a call: it must not end up in the run.
+                break;
+            }
             parsed.end += consumed;
             if parsed.count > 0 {
                 parsed.weight = parsed.end - parsed.start;
             }
-            if parsed.is_slow || parsed.refusal.is_some() {
+            if parsed.is_slow {
                 break;
             }
         }

@@ -16,6 +16,8 @@ use std::net::Shutdown;
 const ID: ClientId = [3; 16];
 /// Calls whose method header cannot be read have this id.
 const UNREADABLE: i32 = 1_000_000;
+/// A call that is well but for its rpcOp.
+const REFUSED: i32 = 2_000_000;
 
 /// How the peer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +80,13 @@ fn run(dice: &mut Dice, end: End) {
     let Script { mut bytes, calls, unreadable } = script(dice);
     match end {
         End::Fatal | End::FatalAndHalfCloses => {
-            bytes.extend(packet_of(-7, b""));
+            let method = MethodHeader { method: b"echo", protocol: b"p", version: 1 };
+            let mut refused = Vec::new();
+            CallTemplate::new(ID, &method).put(&mut refused, REFUSED, 0, 0);
+            // The value of rpcOp, field 2 behind field 1, behind two lengths.
+            assert_eq!(refused[4 + 1..][..4], [0x08, 2, 0x10, 0]);
+            refused[4 + 1 + 3] = 1;
+            bytes.extend(refused);
             let late = dice.within(0..3000);
             bytes.extend(dice.bytes(late));
         }
@@ -127,7 +135,7 @@ fn check_end(sim: &Sim, end: End, failures: &[(i32, Option<ErrorCode>)], fatals:
         End::Fatal | End::FatalAndHalfCloses => {
             assert_eq!((sim.refused, fatals), (Some(Status::Malformed), 1));
             let last = failures.last().expect("the FATAL");
-            assert_eq!(*last, (-7, Some(ErrorCode::FatalInvalidRpcHeader)));
+            assert_eq!(*last, (REFUSED, Some(ErrorCode::FatalInvalidRpcHeader)));
             assert!(sim.closed || sim.socket.shut() == Some(Shutdown::Write));
         }
         End::BadLength => {
@@ -181,6 +189,41 @@ fn a_fatal_is_the_last_that_is_said() {
 #[test]
 fn a_bad_length_ends_the_connection_behind_the_calls_before_it() {
     for_each_seed(128, |dice| run(dice, End::BadLength));
+}
+
+#[test]
+fn any_packets_at_all_end_in_calls_or_a_refusal() {
+    for_each_seed(256, |dice| {
+        let mut sim = Sim::new(dice);
+        sim.connection.listed = true;
+        let mut bytes = b"hrpc\x09\x00\x00".to_vec();
+        bytes[6] = [0, 0xdf][dice.within(0..2)];
+        if dice.one_in(2) {
+            put_context(&mut bytes, &ID, &Context::default());
+        }
+        for _ in 0..dice.within(0..20) {
+            let length = dice.within(0..60);
+            match dice.within(0..3) {
+                0 => bytes.extend(packet_of(dice.within(0..80) as i32 - 40, &dice.bytes(length))),
+                1 => {
+                    packet::put_length(&mut bytes, length);
+                    bytes.extend(dice.bytes(length));
+                }
+                _ => {
+                    let method = MethodHeader { method: b"m", protocol: b"p", version: 1 };
+                    let before = bytes.len();
+                    CallTemplate::new(ID, &method).put(&mut bytes, 5, 0, 0);
+                    // One byte of its header is another one.
+                    bytes[before + 5 + dice.within(0..8)] = dice.within(0..256) as u8;
+                }
+            }
+        }
+        sim.socket.arrive(&bytes);
+        sim.socket.end();
+        sim.edges.push_back(Edge::Readable { read_closed: true });
+        sim.come_to_rest(dice);
+        assert!(sim.closed, "it stays open behind the end of its peer");
+    });
 }
 
 #[test]

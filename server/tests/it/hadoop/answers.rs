@@ -43,8 +43,18 @@ fn f12_wrong_openings_are_answered_in_the_form_that_their_version_understands() 
 fn f13_packets_that_cannot_be_served_are_fatal_with_their_call_id_and_the_last_word() {
     let server = start(&[]);
     let opened = [SIMPLE, &context()].concat();
-    let mut count = 0;
+    let (mut count, mut good) = (0, 0);
     let mut check = |opening: &[u8], bad: &[u8], call_id: i32, code: ErrorCode| {
+        if opening != SIMPLE {
+            // Behind a good call, of which it must not become a part.
+            let mut peer = Peer::silent(server.address);
+            peer.send(&[opening, &call(1, b"good"), bad, &call(77, b"late")].concat());
+            peer.expect_payload(1, b"good");
+            peer.expect_failure(call_id, Status::Fatal, code);
+            peer.expect_end();
+            count += 1;
+            good += 1;
+        }
         let mut peer = Peer::silent(server.address);
         peer.send(&[opening, bad, &call(77, b"late"), &context()].concat());
         let answer = peer.expect_failure(call_id, Status::Fatal, code);
@@ -58,16 +68,23 @@ fn f13_packets_that_cannot_be_served_are_fatal_with_their_call_id_and_the_last_w
     for call_id in [-1, -2, -5, -7, i32::MIN] {
         check(&opened, &packet_of(&header(call_id), b""), call_id, invalid);
     }
+    // With a method that can be read, so that they look like calls.
+    let method = MethodHeader { method: b"echo", protocol: b"bench.EchoProtocol", version: 1 };
+    let mut rest = Vec::new();
+    method.encode(&mut rest);
+    let rest = [delimited(&rest), delimited(b"")].concat();
     for op in [None, Some(RpcOp::ContinuationPacket), Some(RpcOp::CloseConnection)] {
+        check(&opened, &packet_of(&CallHeader { op, ..header(5) }, &rest), 5, invalid);
         check(&opened, &packet_of(&CallHeader { op, ..header(5) }, b""), 5, invalid);
     }
     for kind in [None, Some(RpcKind::Builtin), Some(RpcKind::Writable)] {
+        check(&opened, &packet_of(&CallHeader { kind, ..header(6) }, &rest), 6, invalid);
         check(&opened, &packet_of(&CallHeader { kind, ..header(6) }, b""), 6, invalid);
     }
     for unreadable in [&b""[..], b"\x05\x08\x02", &[0xff; 11], b"\x00"] {
         check(&opened, &packet(unreadable), -1, ErrorCode::FatalDeserializingRequest);
     }
-    server.stop().check(&[("frames_malformed", count), ("calls", 0)]);
+    server.stop().check(&[("frames_malformed", count), ("calls", good), ("replies", good)]);
 }
 
 #[test]
