@@ -176,7 +176,8 @@ fn staircase(out: &mut String, question: &Question, answer: &Answer, worth: f64)
 /// The check for people.
 pub(super) fn check_text(checks: &[Check]) -> String {
     let mut out = String::from(
-        "\nreaders      calls/s predicted   measured  error    mean us predicted  measured  error\n",
+        "\nreaders      calls/s predicted   measured  error    mean us predicted  measured  \
+         error\n",
     );
     for check in checks {
         let _ = writeln!(
@@ -223,4 +224,119 @@ fn percent(share: f64) -> String {
 fn upper_first(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::answer::answer;
+    use super::super::calibrate::Run;
+    use super::super::demands::{Circumstances, Observation};
+    use super::*;
+    use crate::model::readers::CallerOrder;
+
+    fn question(clients: u64) -> Question {
+        Question {
+            target_per_s: 120_000.0,
+            p99_us: Some(2000.0),
+            circumstances: Circumstances {
+                cores: None,
+                client_apart: false,
+                clients,
+                callers: 100,
+                caller_order: CallerOrder::Turns,
+            },
+            readers_max: 10,
+        }
+    }
+
+    fn demands() -> Demands {
+        Demands {
+            origin: Origin::Given,
+            reader: StageDemand::given(28.4, 0.0),
+            handler: StageDemand::default(),
+            client: StageDemand::default(),
+            handlers: 100,
+            workers: 1,
+            delay_us: 720.0,
+            light_p99_us: None,
+        }
+    }
+
+    fn lines_of(clients: u64, demands: &Demands) -> Vec<String> {
+        let question = question(clients);
+        let page = text(&question, demands, &[], &answer(demands, &question));
+        page.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_worked_example_reads_as_its_answer() {
+        let lines = lines_of(10, &demands());
+        assert_eq!(
+            lines[0],
+            "target: 120,000 calls/s, 99 % within 2000 us; 10 connections, 100 callers; cores \
+             enough for server and client"
+        );
+        assert!(lines.iter().any(|line| line == "demands, given:"), "{lines:?}");
+        assert_eq!(
+            lines[lines.len() - 4..],
+            [
+                "answer: 5 readers. The target is 3.4 readers' work; the busiest is 68 % busy, \
+                 allowed are 70 %.",
+                "with 1 reader the readers bind; with 5, the callers; if readers took no time, \
+                 the callers.",
+                "one more reader buys 1.0 % of calls/s.",
+                "10 connections make 6 to 9 readers worth no more than 5, as long as all \
+                 connections carry equally many calls.",
+            ]
+        );
+    }
+
+    #[test]
+    fn slow_handlers_read_as_not_the_readers() {
+        let slow = StageDemand::given(1000.0, 0.0);
+        let lines = lines_of(30, &Demands { handlers: 1, handler: slow, ..demands() });
+        let last = &lines[lines.len() - 3..];
+        assert!(last[0].starts_with("answer: no number of readers. Not the readers: 1 handler"));
+        assert!(last[0].ends_with("with 1 reader."), "{last:?}");
+        assert_eq!(
+            last[1],
+            "with 1 reader the handlers bind; if readers took no time, the handlers."
+        );
+    }
+
+    #[test]
+    fn emulated_stages_and_busy_hosts_are_named() {
+        let paced = StageDemand { paced_us: 200.0, ..StageDemand::given(0.0, 0.0) };
+        let lines = lines_of(30, &Demands { reader: paced, ..demands() });
+        assert!(lines.iter().any(|line| line.starts_with("predicted, emulated: ")), "{lines:?}");
+        let seen = Observation { calls_per_pass: 2.0, cpu_us_per_call: 30.0 };
+        let run = Run {
+            readers: 1,
+            clients: 30,
+            callers: 100,
+            calls_per_s: 20_000.0,
+            mean_us: 5000.0,
+            p99_us: 9000.0,
+            reader_busy_share: None,
+            reader: seen,
+            handler: None,
+            client: seen,
+            handlers: 0,
+            workers: 1,
+            others_share: Some(0.4),
+            costs: None,
+        };
+        let mut out = String::new();
+        measured(&mut out, std::slice::from_ref(&run));
+        assert!(out.contains("others took up to 40 % of its CPUs"), "{out}");
+        let question = question(30);
+        let answer = answer(&demands(), &question);
+        let page = check_text(&[Check::of(&run, &answer, true).unwrap()]);
+        assert!(page.contains("no result: the host was busy"), "{page}");
+        let quiet = Run { others_share: None, ..run.clone() };
+        let page = check_text(&[Check::of(&quiet, &answer, false).unwrap()]);
+        assert!(page.contains("+76.1 %"), "{page}");
+        assert!(page.contains("does not hold (the calibration itself)"), "{page}");
+        assert_eq!(Check::of(&Run { readers: 11, ..run }, &answer, true), None);
+    }
 }
