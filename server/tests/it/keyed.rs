@@ -312,8 +312,8 @@ fn whatever_was_accepted_is_answered_when_the_server_stops() {
     }
 }
 
-/// A handler stands still, its queue and the log are full, and both stages wait for it: the end does
-/// not.
+/// A handler stands still, its queue and the log are full, and both stages wait for it: the end of
+/// the server does not.
 #[test]
 fn a_drain_that_is_cut_ends_whatever_the_stages_wait_for() {
     let service = Tricky::new();
