@@ -5,12 +5,12 @@ use clap::{Args, ValueEnum};
 use echo_common::wire::hadoop::fault::Package;
 use echo_common::wire::hadoop::service::{EchoProtocol, OmPayload, Services};
 
-/// Whether something is done.
+/// Whether Hadoop RPC is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Switch {
-    /// It is.
+    /// It is spoken.
     On,
-    /// It is not.
+    /// It is not: its clients are closed without a word.
     Off,
 }
 

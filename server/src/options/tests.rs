@@ -1,7 +1,10 @@
 //! What options mean, without a process.
 
 use super::*;
+use crate::hadoop::Busy;
 use clap::CommandFactory;
+use echo_common::wire::hadoop::fault::Package;
+use echo_common::wire::hadoop::service::OmPayload;
 
 fn plan(arguments: &[&str], cpus: &[usize]) -> Plan {
     let arguments = [&["echo-server"], arguments].concat();
@@ -27,6 +30,11 @@ fn x01_the_defaults_are_those_that_are_promised() {
     assert_eq!(config.limits.when_full, WhenFull::Wait);
     assert_eq!(config.limits.queue_capacity, 100 * usable);
     assert_eq!(config.limits.max_frame_size, FRAME_MAX_DEFAULT);
+    assert_eq!(config.limits.max_packet_size, Some(PACKET_MAX_DEFAULT));
+    let hadoop = &config.hadoop;
+    assert_eq!((hadoop.package, hadoop.busy), (Package::Ipc, Busy::Error));
+    assert!(hadoop.services.echo.is_empty());
+    assert_eq!(hadoop.services.om_payload, OmPayload::AsAsked);
     assert_eq!(config.limits.max_owed_bytes, 4 << 20);
     assert_eq!(config.limits.calls_per_connection, 1024);
     assert_eq!(config.limits.handshake_timeout, Some(Duration::from_secs(10)));

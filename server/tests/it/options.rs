@@ -56,6 +56,17 @@ fn l14_a69_values_out_of_range_are_refused_with_the_range() {
     refused("--max-frame-size", "11", "12B to 1GiB");
 }
 
+#[test]
+fn words_that_hadoop_rpc_does_not_know_are_refused_with_those_it_knows() {
+    refused("--hadoop", "maybe", "on, off");
+    refused("--hadoop-package", "ipcs", "`ipc_` (Ozone from 2.2 on)");
+    refused("--hadoop-echo", "both", "size, payload");
+    refused("--hadoop-busy", "wait", "error, fatal");
+    for value in ["", "x", "x:", ":1", "x:y", "x:-1", "x:99999999999999999999"] {
+        refused("--hadoop-protocol", value, "NAME:VERSION");
+    }
+}
+
 /// A value with a minus sign was taken for an unknown option, without a word about what is allowed.
 #[test]
 fn a69_times_out_of_range_are_refused_with_what_is_allowed() {
