@@ -100,6 +100,12 @@ impl CallFrames {
         }
     }
 
+    /// The same with further flags that change nothing in the reply.
+    pub(crate) fn with_flags(mut self, flags: u8) -> CallFrames {
+        self.call_start[FLAGS_AT] |= flags;
+        self
+    }
+
     /// The same with keys.
     pub(crate) fn with_keys(mut self) -> CallFrames {
         let expected = self.reply_len();

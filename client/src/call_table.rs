@@ -282,8 +282,9 @@ pub(crate) fn wants_stages(id: u64) -> bool {
 /// The bit of an id that says so.
 const WANTS_STAGES: u32 = 1 << 31;
 
+/// The slot of a call; no two calls in flight of a connection have the same.
 #[inline]
-fn slot_of(id: u64) -> usize {
+pub(crate) fn slot_of(id: u64) -> usize {
     (id as u32 & !WANTS_STAGES) as usize
 }
 

@@ -3,13 +3,13 @@
 use crate::call_table::CallTable;
 use crate::conversation::{Conversation, Framing};
 use crate::hadoop;
+use crate::link::Link;
 use crate::outbox::{Flushed, Outbox};
 use crate::outcome::{Extras, Failure, Ledger, LostKind};
 use crate::reason::Reason;
 use crate::reply_reader::{Ending, Reading};
 use crate::stages::Sampler;
 use echo_common::clock::now_ns;
-use mio::net::TcpStream;
 use std::io::{self, ErrorKind, Read};
 
 /// Reads of a full buffer in one pass; what is left is remembered by the worker.
@@ -19,7 +19,7 @@ const READ_BUFFER_LEN: usize = 256 << 10;
 
 /// A connection that is set up.
 pub(crate) struct Connection<'a> {
-    stream: TcpStream,
+    link: Link,
     table: CallTable,
     conversation: Conversation<'a>,
     outbox: Outbox,
@@ -66,14 +66,14 @@ pub(crate) struct Lost {
 impl<'a> Connection<'a> {
     /// Connection `number`, with room for `window` calls in flight.
     pub(crate) fn new(
-        stream: TcpStream,
+        link: Link,
         framing: &'a Framing,
         number: u64,
         window: usize,
         open_loop: bool,
     ) -> Connection<'a> {
         Connection {
-            stream,
+            link,
             table: framing.table(window, open_loop),
             conversation: Conversation::new(framing, number),
             outbox: Outbox::default(),
@@ -98,6 +98,17 @@ impl<'a> Connection<'a> {
         !self.outbox.is_empty()
     }
 
+    /// The socket has bytes, or its end.
+    #[inline]
+    pub(crate) fn note_readable(&mut self) {
+        self.link.note_readable();
+    }
+
+    /// Gives the socket what an emulated network has held long enough.
+    pub(crate) fn deliver(&mut self) -> io::Result<()> {
+        self.link.deliver()
+    }
+
     /// Reads what has come and ends the calls it answers. A short read means that the socket is
     /// empty, unless the peer has `closed`: then only the end of the stream is the end. Returns
     /// the time of the last read.
@@ -105,7 +116,7 @@ impl<'a> Connection<'a> {
     pub(crate) fn read(&mut self, closed: bool, desk: &mut Desk) -> (ReadEnd, u64) {
         let mut now = 0;
         for _ in 0..READS_PER_PASS {
-            let read = self.stream.read(&mut desk.read_buffer);
+            let read = self.link.read(&mut desk.read_buffer);
             now = now_ns();
             let bytes = match read {
                 Ok(0) => return (ReadEnd::Lost(self.end_of_stream()), now),
@@ -172,7 +183,7 @@ impl<'a> Connection<'a> {
     /// Writes what is owed, as far as the socket takes it.
     #[inline]
     pub(crate) fn flush(&mut self, desk: &mut Desk) -> Result<(), io::Error> {
-        match self.conversation.flush(&mut self.outbox, &mut self.stream, &mut desk.scratch) {
+        match self.conversation.flush(&mut self.outbox, &mut self.link, &mut desk.scratch) {
             Flushed::All | Flushed::Blocked => Ok(()),
             Flushed::Broken(error) => Err(error),
         }

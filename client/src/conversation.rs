@@ -25,7 +25,8 @@ impl Framing {
         let payload_len = plan.options.payload as usize;
         match &plan.hadoop {
             None => {
-                let frames = CallFrames::new(payload_len, plan.reply_len(), plan.verify());
+                let frames = CallFrames::new(payload_len, plan.reply_len(), plan.verify())
+                    .with_flags(plan.flags());
                 let keyed = plan.options.keys.is_some();
                 Framing::Native(if keyed { frames.with_keys() } else { frames })
             }

@@ -6,8 +6,10 @@ use crate::control::Control;
 use crate::conversation;
 use crate::intervals::Part;
 use crate::latency::Latency;
+use crate::link::Delays;
 use crate::notice;
 use crate::plan::{Plan, Share};
+use crate::records::{self, RecordStart};
 use crate::worker::{Job, Worker, WorkerResult};
 use echo_common::pinning;
 use echo_common::signals::Signal;
@@ -176,7 +178,20 @@ fn work(start: Start) -> io::Result<Option<WorkerResult>> {
     if events.send(RunEvent::Ready(summary)).is_err() || go.recv().is_err() {
         return Ok(None);
     }
-    Worker::new(&job, index, poll, phase.connected, &share.callers, events).run().map(Some)
+    if let Some(settings) = job.records {
+        let start = RecordStart {
+            index,
+            workers: plan.workers,
+            all_connections: plan.connections,
+            window: plan.in_flight_per_connection(),
+            poll,
+            connected: phase.connected,
+            events,
+        };
+        return records::run(&job, settings, start).map(Some);
+    }
+    let delays = Delays::begin(job.net_delay, &poll)?;
+    Worker::new(&job, index, poll, phase.connected, &share.callers, delays, events).run().map(Some)
 }
 
 #[cfg(test)]

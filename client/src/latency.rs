@@ -60,6 +60,15 @@ impl Latency {
         }
     }
 
+    /// Records the same duration `times` times.
+    pub(crate) fn record_all(&mut self, duration_ns: u64, times: u64) {
+        if duration_ns != self.run_ns {
+            self.settle();
+            self.run_ns = duration_ns;
+        }
+        self.run_length += times;
+    }
+
     /// Records what is held back for the next equal duration; the getters need it.
     pub(crate) fn settle(&mut self) {
         let (value, times) = (self.run_ns, self.run_length);

@@ -7,6 +7,7 @@
 //!                      |   connect -> barrier -> connection 1..C/W
 //!                      |                 call_table: who waits      outbox: what is owed
 //!                      |                 reply_reader: what came -> ledger (outcome, latency)
+//!                      |          (or records/: the same loop with records, many to a call)
 //!                      v
 //!                    report -> text | json          progress (main reads the workers' counters)
 //! ```
@@ -27,6 +28,7 @@ mod histogram_log;
 mod intervals;
 mod keys;
 mod latency;
+mod link;
 mod load;
 mod notice;
 pub mod options;
@@ -39,6 +41,7 @@ mod plan;
 mod program;
 mod progress;
 mod reason;
+mod records;
 mod remote_stats;
 mod reply_reader;
 mod report;

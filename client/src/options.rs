@@ -1,9 +1,12 @@
 //! The options of echo-client. Their words are fixed; what they mean together is `plan.rs`.
 
+mod records;
+
 use crate::hadoop::Service;
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Parser, ValueEnum};
 use echo_common::quantity::{count_in, duration_in, rate, size_in};
+pub use records::RecordOptions;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -97,6 +100,31 @@ pub struct Options {
     #[arg(value_parser = size_in(0..=PAYLOAD_MAX))]
     #[arg(env = "ECHO_CLIENT_PAYLOAD_RESP", help_heading = LOAD)]
     pub payload_resp: Option<u64>,
+
+    /// When a call is answered: when the server has served it, or when enough of its followers have
+    /// it, too (echo-server --followers)
+    #[arg(long, value_name = "WHOSE", default_value = "1")]
+    #[arg(env = "ECHO_CLIENT_ACKS", help_heading = LOAD)]
+    pub acks: Acks,
+
+    /// Records, many to a call.
+    #[command(flatten)]
+    pub records: RecordOptions,
+
+    /// Emulate a network: hold every byte for so long on its way to the server, and as long on its
+    /// way back, so that a round trip takes twice this time more. Done by the client on a timer and
+    /// for both directions of every connection; setting connections up is not delayed
+    #[arg(long, value_name = "TIME", default_value = "0", allow_hyphen_values = true)]
+    #[arg(value_parser = duration_in(Duration::ZERO..=NET_DELAY_MAX))]
+    #[arg(env = "ECHO_CLIENT_NET_DELAY", help_heading = LOAD)]
+    pub net_delay: Duration,
+
+    /// Bytes of a connection that --net-delay holds on each way at most; more wait at their sender,
+    /// and the report says how often
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", allow_hyphen_values = true)]
+    #[arg(value_parser = size_in(1..=NET_DELAY_BUFFER_MAX))]
+    #[arg(env = "ECHO_CLIENT_NET_DELAY_BUFFER", help_heading = LIMITS)]
+    pub net_delay_buffer: u64,
 
     /// Compare every byte of every reply, or only its id and length
     #[arg(long, value_name = "HOW", default_value = "full")]
@@ -228,6 +256,19 @@ pub struct Options {
     pub server_stats: Switch,
 }
 
+/// Who must have a call before it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
+pub enum Acks {
+    /// The server.
+    #[value(name = "1")]
+    #[serde(rename = "1")]
+    One,
+    /// The server and enough of its followers.
+    #[value(name = "all")]
+    #[serde(rename = "all")]
+    All,
+}
+
 /// The framings that are spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -352,6 +393,8 @@ const PACKET_MAX: u64 = (2 << 30) - 1;
 const USER_MAX: usize = 1024;
 const MILLISECOND: Duration = Duration::from_millis(1);
 const DURATION_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+const NET_DELAY_MAX: Duration = Duration::from_secs(10);
+const NET_DELAY_BUFFER_MAX: u64 = 1 << 30;
 const THINK_MAX: Duration = Duration::from_secs(60);
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
 const INTERVAL_MIN: Duration = Duration::from_millis(100);

@@ -5,6 +5,7 @@ use crate::intervals::Part;
 use crate::keys::{KeyFindings, Keys};
 use crate::latency::Latency;
 use crate::reason::Reason;
+use crate::records::Tally;
 use crate::reply_reader::printable;
 use crate::stages::StageTimes;
 use echo_common::wire::native::{Execution, Stages};
@@ -161,6 +162,8 @@ pub(crate) struct Ledger {
     pub(crate) failure_latency: Latency,
     /// Where sampled calls spent their time, if any were to be sampled.
     pub(crate) stage_times: Option<Box<StageTimes>>,
+    /// What became of records, if calls carried some; set when the worker has ended.
+    pub(crate) records: Option<Box<Tally>>,
     /// The first words that came with each reason of an error reply, safe to print.
     pub(crate) error_texts: BTreeMap<Reason, String>,
     /// The keys of the worker's calls, if calls have keys.
@@ -187,6 +190,7 @@ impl Ledger {
                 .then(|| Box::new(OpenTimes { service: Latency::new(), delay: Latency::new() })),
             failure_latency: Latency::new(),
             stage_times: extras.stages.then(|| Box::new(StageTimes::new())),
+            records: None,
             error_texts: BTreeMap::new(),
             keys: None,
             key_findings: KeyFindings::default(),
@@ -340,6 +344,11 @@ impl Ledger {
         if let (Some(times), Some(more)) = (&mut self.open_times, &other.open_times) {
             times.service.add(&more.service);
             times.delay.add(&more.delay);
+        }
+        match (&mut self.records, &other.records) {
+            (Some(records), Some(more)) => records.add(more),
+            (records @ None, Some(more)) => *records = Some(more.clone()),
+            (_, None) => {}
         }
         for (&reason, text) in &other.error_texts {
             self.error_texts.entry(reason).or_insert_with(|| text.clone());

@@ -4,10 +4,15 @@
 use crate::callers::Callers;
 use crate::hadoop::{self, HadoopError};
 use crate::keys::{self, KeyRange};
-use crate::options::{CallerOrder, Options, Verify};
+use crate::link::NetDelay;
+use crate::options::{Acks, CallerOrder, Options, Verify};
+use crate::outcome::Ledger;
 use crate::pacing::Pace;
+use crate::records::{self, RecordsError};
 use echo_common::address::{self, AddressError};
+use echo_common::clock;
 use echo_common::pinning::{self, CpuListError};
+use echo_common::wire::native::FLAG_ACKS_ALL;
 use std::net::SocketAddr;
 use thiserror::Error;
 
@@ -41,6 +46,10 @@ pub(crate) struct Plan {
     pub(crate) calls: Option<u64>,
     /// The schedule of an open loop.
     pub(crate) pace: Option<Pace>,
+    /// Under --streams.
+    pub(crate) records: Option<records::Settings>,
+    /// Under --net-delay.
+    pub(crate) net_delay: Option<NetDelay>,
     /// Under --protocol hadoop.
     pub(crate) hadoop: Option<hadoop::Settings>,
 }
@@ -54,6 +63,8 @@ pub(crate) enum PlanError {
     Pin(#[from] CpuListError),
     #[error(transparent)]
     Hadoop(#[from] HadoopError),
+    #[error(transparent)]
+    Records(#[from] RecordsError),
     #[error(
         "--clients {clients} with --in-flight {in_flight} is {total} calls in flight; \
          allowed: at most {IN_FLIGHT_TOTAL_MAX}"
@@ -89,9 +100,16 @@ pub(crate) struct Share {
 impl Plan {
     /// Checks `options`; `allowed_cpus` is what this process may use.
     pub(crate) fn new(options: Options, allowed_cpus: Vec<usize>) -> Result<Plan, PlanError> {
-        let clients = options.clients;
+        let calls = match (options.calls, options.duration) {
+            (None, None) => Some(DEFAULT_CALLS),
+            (calls, _) => calls,
+        };
+        let records = records::Settings::of(&options, calls)?;
+        // A connection without a stream would have nothing to send.
+        let clients = options.clients.min(records.map_or(u64::MAX, |r| r.streams as u64));
         let keys = options.keys.unwrap_or(u64::MAX);
         let by_default = match options.rate {
+            _ if records.is_some() => records::IN_FLIGHT_DEFAULT,
             Some(_) => OPEN_IN_FLIGHT.min(IN_FLIGHT_TOTAL_MAX.min(keys) / clients).max(1),
             None => 1,
         };
@@ -119,17 +137,18 @@ impl Plan {
                 pinning::plan(&cpus, workers)
             }
         };
-        let calls = match (options.calls, options.duration) {
-            (None, None) => Some(DEFAULT_CALLS),
-            (calls, _) => calls,
-        };
-        let pace = options.rate.map(|calls_per_s| Pace {
+        let calls = calls.filter(|_| records.is_none());
+        let pace = options.rate.filter(|_| records.is_none()).map(|calls_per_s| Pace {
             calls_per_s,
             arrivals: options.arrivals,
             workers: workers as u64,
             calls,
         });
         let hadoop = hadoop::Settings::of(&options)?;
+        let net_delay = (!options.net_delay.is_zero()).then(|| NetDelay {
+            one_way_ns: clock::ns(options.net_delay),
+            held_max: options.net_delay_buffer as usize,
+        });
         let addresses = address::resolve(&options.server, DEFAULT_PORT)?;
         Ok(Plan {
             options,
@@ -141,6 +160,8 @@ impl Plan {
             allowed_cpus,
             calls,
             pace,
+            records,
+            net_delay,
             hadoop,
         })
     }
@@ -178,6 +199,33 @@ impl Plan {
         let Some(keys) = self.options.keys else { return Vec::new() };
         let callers: Vec<u64> = (0..self.workers).map(|i| self.share(i).callers.count()).collect();
         keys::deal(keys, &callers)
+    }
+
+    /// Calls, or records in calls, after which the run ends.
+    pub(crate) fn count(&self) -> Option<u64> {
+        self.records.map_or(self.calls, |records| records.records)
+    }
+
+    /// Whether the run has ended by it.
+    pub(crate) fn is_count_reached(&self, ledger: &Ledger) -> bool {
+        let started = match &ledger.records {
+            Some(tally) => tally.totals.created - tally.totals.unsent,
+            None => ledger.outcomes.started,
+        };
+        self.count() == Some(started)
+    }
+
+    /// The schedule of calls, or of records in calls.
+    pub(crate) fn schedule(&self) -> Option<Pace> {
+        self.records.map_or(self.pace, |records| records.pace)
+    }
+
+    /// Flags of every native call.
+    pub(crate) fn flags(&self) -> u8 {
+        match self.options.acks {
+            Acks::One => 0,
+            Acks::All => FLAG_ACKS_ALL,
+        }
     }
 
     /// The length that replies are asked to have, if not that of the call.

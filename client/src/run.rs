@@ -85,17 +85,21 @@ pub(crate) fn run(
 ) -> Result<RunResult, RunError> {
     let system = |what| move |error| RunError::System(what, error);
     let (polls, wakers) = crew::polls(plan.workers).map_err(system("cannot make event loops"))?;
-    let control = Arc::new(Control::new(Budget::new(plan.calls), wakers));
+    let control = Arc::new(Control::new(Budget::new(plan.count()), wakers));
     let job = Arc::new(Job {
         framing: Framing::new(plan),
         control: Arc::clone(&control),
         timeout_ns: clock::ns(plan.options.timeout),
         fail_fast: plan.options.fail_fast,
         extras: extras(plan),
+        flags: plan.flags(),
+        compares: plan.verify(),
+        records: plan.records,
         stages: plan.options.stages,
         pace: plan.pace,
         keys: plan.keys(),
         think_ns: clock::ns(plan.options.think),
+        net_delay: plan.net_delay,
         interval_ns: clock::ns(plan.options.interval),
     });
     let (sender, events) = mpsc::channel();
@@ -202,7 +206,7 @@ impl Stage<'_> {
         self.timeline.begin(start_ns);
         self.intervals.begin(start_ns);
         let emulated = before.server.as_ref().is_some_and(|server| server.emulated);
-        self.progress.begin(start_ns, emulated);
+        self.progress.begin(start_ns, emulated || self.plan.net_delay.is_some());
         self.crew.go();
         self.wait(self.control.view().end_ns, Until::SignalOrEnd)?;
         self.timeline.end_window(now_ns(), self.control.progress());

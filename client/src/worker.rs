@@ -1,6 +1,7 @@
 //! One event loop: it owns its share of the connections and of the callers for the whole run.
 
 mod clockwork;
+mod delaying;
 mod open_loop;
 mod thinking;
 
@@ -12,15 +13,17 @@ use crate::conversation::{self, Framing};
 use crate::crew::RunEvent;
 use crate::flow::Flow;
 use crate::keys::{KeyRange, Keys};
+use crate::link::{DELAY_TIMER, Delays, Link, NetDelay};
 use crate::load::{Load, LoadMeter};
 use crate::outcome::{Extras, Failure, Ledger};
 use crate::pacing::Pace;
+use crate::records;
 use crate::stages::Sampler;
 use echo_common::clock::now_ns;
 use mio::event::Event;
 use mio::{Events, Poll, Token};
-pub(crate) use open_loop::ScheduleResult;
-use open_loop::{OpenLoop, TIMER};
+use open_loop::OpenLoop;
+pub(crate) use open_loop::{ScheduleResult, TIMER};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -39,6 +42,12 @@ pub(crate) struct Job {
     pub(crate) timeout_ns: u64,
     pub(crate) fail_fast: bool,
     pub(crate) extras: Extras,
+    /// Flags of every native call.
+    pub(crate) flags: u8,
+    /// Whether the bytes of replies are compared.
+    pub(crate) compares: bool,
+    /// Records in calls, instead of plain ones.
+    pub(crate) records: Option<records::Settings>,
     /// One call in this many asks for its stage times.
     pub(crate) stages: Option<u64>,
     /// The schedule of an open loop.
@@ -47,6 +56,8 @@ pub(crate) struct Job {
     pub(crate) think_ns: u64,
     /// The keys of each worker's calls; none without --keys.
     pub(crate) keys: Vec<KeyRange>,
+    /// An emulated network between client and server.
+    pub(crate) net_delay: Option<NetDelay>,
     /// Parts of the latencies go to main this often.
     pub(crate) interval_ns: u64,
 }
@@ -59,6 +70,8 @@ pub(crate) struct WorkerResult {
     pub(crate) load: Option<Load>,
     /// In an open loop.
     pub(crate) schedule: Option<ScheduleResult>,
+    /// How often an emulated network could hold no more.
+    pub(crate) net_delay_full: u64,
     /// When it had nothing left to do.
     pub(crate) ended_ns: u64,
     /// What lost connections had to say.
@@ -75,6 +88,7 @@ pub(crate) struct Worker<'a> {
     rotation: Option<Rotation>,
     open_loop: Option<Box<OpenLoop>>,
     thinking: Option<Box<Thinking>>,
+    delays: Option<Delays>,
     /// Connections with bytes that no edge will announce again.
     unfinished: Vec<usize>,
     view: View,
@@ -107,6 +121,7 @@ impl<'a> Worker<'a> {
         poll: Poll,
         connected: Vec<Connected>,
         callers: &Callers,
+        delays: Option<Delays>,
         events: Sender<RunEvent>,
     ) -> Worker<'a> {
         let window = |index: usize| match callers {
@@ -129,13 +144,15 @@ impl<'a> Worker<'a> {
                 .map(|(at, c)| {
                     let number = conversation::number(index, at);
                     let open_loop = job.pace.is_some();
-                    Some(Connection::new(c.stream, &job.framing, number, window(at), open_loop))
+                    let link = Link::new(c.stream, at, delays.as_ref());
+                    Some(Connection::new(link, &job.framing, number, window(at), open_loop))
                 })
                 .collect(),
             open_connections: count,
             rotation: Rotation::of(callers, count),
             open_loop: None,
             thinking: None,
+            delays,
             unfinished,
             view: job.control.view(),
             budget_used_up: false,
@@ -162,6 +179,7 @@ impl<'a> Worker<'a> {
             self.load.turn(&self.view, self.now_ns);
             self.arm_timer()?;
             self.arm_thinking()?;
+            self.arm_delays()?;
             match self.poll.poll(&mut events, Some(self.poll_timeout())) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -177,6 +195,7 @@ impl<'a> Worker<'a> {
                 self.rotate();
             }
             self.now_ns = now_ns();
+            self.deliver_due();
             self.end_interval();
             self.send_due();
             self.end_pauses();
@@ -196,6 +215,7 @@ impl<'a> Worker<'a> {
             flow: self.flow,
             load,
             schedule,
+            net_delay_full: self.delays.as_ref().map_or(0, Delays::full),
             ended_ns: self.now_ns,
             notes: self.notes,
         })
@@ -206,13 +226,15 @@ impl<'a> Worker<'a> {
         match event.token() {
             WAKER => return,
             TIMER => return self.timer_fired(),
+            DELAY_TIMER => return self.delays.iter_mut().for_each(Delays::fired),
             _ => {}
         }
-        if event.is_writable() && self.connections[index].as_ref().is_some_and(Connection::owes) {
-            self.flush(index);
+        if event.is_writable() {
+            self.go_on_writing(index);
         }
         let closed = event.is_read_closed() || event.is_error();
         if event.is_readable() || closed {
+            self.connections[index].iter_mut().for_each(Connection::note_readable);
             self.pass(index, closed);
         }
         self.rotate();

@@ -2,7 +2,7 @@
 
 use super::service::Service;
 use super::user::login_name;
-use crate::options::{ClientIds, HadoopEcho, Options, Protocol, Verify};
+use crate::options::{Acks, ClientIds, HadoopEcho, Options, Protocol, Verify};
 use echo_common::quantity::format_size;
 use echo_common::wire::hadoop::packet::PACKET_MAX_DEFAULT;
 use thiserror::Error;
@@ -29,6 +29,8 @@ pub(crate) enum HadoopError {
     Stages,
     #[error("--keys is for --protocol native: calls of Hadoop RPC have no keys")]
     Keys,
+    #[error("--acks all is for --protocol native: a call of Hadoop RPC cannot ask for it")]
+    Acks,
     #[error("--hadoop-echo is for --service om; allowed with --service {0}: not given")]
     NoEcho(Service),
     #[error(
@@ -62,6 +64,9 @@ impl Settings {
         }
         if options.keys.is_some() {
             return Err(HadoopError::Keys);
+        }
+        if options.acks == Acks::All {
+            return Err(HadoopError::Acks);
         }
         let service = options.service.clone().unwrap_or(Service::Om);
         if service != Service::Om && options.hadoop_echo.is_some() {

@@ -4,7 +4,9 @@ use super::checks::{self, Findings};
 use super::errors::errors;
 use super::evidence::evidence;
 use super::keys::KeyFigures;
+use super::net_delay::NetDelayFigures;
 use super::open_loop::{OpenLatencies, OpenLoopFigures};
+use super::records::RecordFigures;
 use super::server::ServerFigures;
 use super::settings::{option_values, settings};
 use super::stages::StageFigures;
@@ -53,6 +55,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     });
     let counts = outcome_counts(&outcomes);
     let keys = KeyFigures::of(plan.options.keys, &run.ledger.key_findings, &counts);
+    let records = RecordFigures::of(plan, &mut run, window.seconds, window.timed);
     let checks = checks::of_run(plan, &run, |by| Findings {
         by,
         outcomes: counts,
@@ -60,6 +63,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         open_loop: open_loop.as_ref(),
         stages: stages_us.as_ref(),
         keys: keys.as_ref(),
+        records: records.as_ref(),
         server: server.as_ref(),
         host: &host,
     });
@@ -71,7 +75,8 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         loop_type: if open_loop.is_some() { "open" } else { "closed" },
         target_per_s: open_loop.as_ref().map(|open| open.target_per_s),
         overloaded: open_loop.as_ref().map(|open| open.overloaded),
-        emulated: run.before.server.as_ref().map(|server| server.emulated),
+        emulated: emulated(plan, &run),
+        net_delay: NetDelayFigures::of(plan, &run),
         interrupted: run.interrupted.is_some(),
         signal: run.interrupted.map(signal_name),
         outcomes: counts,
@@ -85,16 +90,13 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         elapsed_s: window.elapsed_s,
         calls_per_s,
         window,
-        rates: Rates {
-            m1: run.timeline.rate_of_last(1),
-            m5: run.timeline.rate_of_last(5),
-            m15: run.timeline.rate_of_last(15),
-        },
+        rates: rates(&run),
         latency_us: latency.into(),
         response_us: open_latencies.map(|_| latency.into()),
         service_us: open_latencies.map(|open| open.service),
         delay_us: open_latencies.map(|open| open.delay),
         open_loop,
+        records,
         failure_latency_us: failed.into(),
         connect_us: run.connect_latency.summary().into(),
         cpu_us_per_call: cpu,
@@ -110,6 +112,18 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         options: option_values(plan),
         intervals: run.intervals,
         histogram: run.ledger.latency.buckets(),
+    }
+}
+
+fn rates(run: &RunResult) -> Rates {
+    let rate = |minutes| run.timeline.rate_of_last(minutes);
+    Rates { m1: rate(1), m5: rate(5), m15: rate(15) }
+}
+
+fn emulated(plan: &Plan, run: &RunResult) -> Option<bool> {
+    match plan.net_delay {
+        Some(_) => Some(true),
+        None => run.before.server.as_ref().map(|server| server.emulated),
     }
 }
 
@@ -176,8 +190,8 @@ fn outcome_counts(outcomes: &Outcomes) -> OutcomeCounts {
 /// The time over which calls per second are counted, and the replies that count.
 fn window(plan: &Plan, run: &RunResult) -> Window {
     let ledger = &run.ledger;
-    let count_reached = plan.calls == Some(ledger.outcomes.started)
-        && ledger.last_end_ns <= run.end_ns.or(ledger.last_end_ns);
+    let count_reached =
+        plan.is_count_reached(ledger) && ledger.last_end_ns <= run.end_ns.or(ledger.last_end_ns);
     let timed = run.end_ns.filter(|_| plan.options.duration.is_some() && !count_reached);
     let whole = match timed {
         // A run that has lost all its connections ends before its time.
@@ -193,13 +207,14 @@ fn window(plan: &Plan, run: &RunResult) -> Window {
     };
     let Some(end) = timed else {
         // In an open loop the time before the first call and behind the last one is its own, too.
-        let (begin, least) = match &plan.pace {
+        let (begin, least) = match &plan.schedule() {
             Some(pace) => (Some(run.start_ns), schedule_s(pace).filter(|_| count_reached)),
             None => (ledger.first_start_ns, None),
         };
         let span_s = |end| span_s(begin, end).max(least.unwrap_or(0.0));
         return Window {
             ended_by,
+            timed: false,
             seconds: span_s(ledger.last_ok_ns.or(ledger.last_end_ns)),
             elapsed_s: span_s(ledger.last_end_ns),
             ok_replies: ledger.outcomes.ok,
@@ -207,7 +222,7 @@ fn window(plan: &Plan, run: &RunResult) -> Window {
     };
     let seconds = end.min(run.ended_ns).saturating_sub(run.start_ns) as f64 / 1e9;
     let ok_replies = run.workers.iter().map(|w| w.result.flow.ok_in_window()).sum();
-    Window { ended_by, seconds, elapsed_s: seconds, ok_replies }
+    Window { ended_by, timed: true, seconds, elapsed_s: seconds, ok_replies }
 }
 
 /// The length of a schedule that its number of calls ends, if it does not depend on chance.

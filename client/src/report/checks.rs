@@ -1,8 +1,11 @@
 //! Whether a report believes itself. Every check has its numbers; what cannot be known is unknown
 //! and not passed.
 
+mod records;
+
 use super::keys::KeyFigures;
 use super::open_loop::OpenLoopFigures;
+use super::records::RecordFigures;
 use super::server::ServerFigures;
 use super::stages::StageFigures;
 use super::verdict::percent;
@@ -52,6 +55,7 @@ pub(super) struct Findings<'a> {
     pub(super) open_loop: Option<&'a OpenLoopFigures>,
     pub(super) stages: Option<&'a StageFigures>,
     pub(super) keys: Option<&'a KeyFigures>,
+    pub(super) records: Option<&'a RecordFigures>,
     pub(super) server: Option<&'a ServerFigures>,
     pub(super) host: &'a HostFigures,
 }
@@ -67,6 +71,8 @@ pub(super) struct ByRun {
     warmed_up: bool,
     /// Calls that may be under way at one moment.
     callers: f64,
+    /// Whether a connection has one call under way at most.
+    in_turn: bool,
     /// Whether calls were under way when the server was asked for the second time.
     cut: bool,
     /// Between the two readings of the host's counters.
@@ -92,6 +98,7 @@ pub(super) fn of_run<'a>(
         alone: is_alone(plan, run),
         warmed_up: !plan.options.warmup.is_zero(),
         callers: plan.callers as f64,
+        in_turn: plan.in_flight_per_connection() == 1,
         cut: run.end_ns.is_some(),
         window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
     }))
@@ -109,8 +116,9 @@ fn checks(found: &Findings<'_>) -> Vec<Check> {
     let mut checks = vec![sums(found)];
     match found.open_loop {
         None => checks.push(littles_law(&found.little)),
-        Some(open_loop) => checks.push(achieved(open_loop)),
+        Some(open_loop) => checks.push(achieved(open_loop, "calls")),
     }
+    checks.extend(found.records.into_iter().flat_map(|of| records::checks(of, found.by.in_turn)));
     checks.push(steady(found.by.thirds));
     checks.extend(found.stages.map(stages));
     checks.extend(found.keys.map(keys));
@@ -157,11 +165,11 @@ fn littles_law(little: &Little) -> Check {
     check("littles_law", ok, text, &[("ratio", little.ratio)])
 }
 
-fn achieved(open_loop: &OpenLoopFigures) -> Check {
+fn achieved(open_loop: &OpenLoopFigures, what: &str) -> Check {
     let ok = open_loop.is_reached() || !open_loop.overloaded && open_loop.unsent == 0;
     let share = open_loop.achieved_share;
     let text = format!(
-        "{} of the target rate{}; {} calls due were not sent",
+        "{} of the target rate{}; {} {what} due were not sent",
         share.map_or("n/a".to_owned(), percent),
         if open_loop.overloaded { ", overloaded" } else { "" },
         grouped(open_loop.unsent)

@@ -7,8 +7,10 @@ mod errors;
 mod evidence;
 mod json;
 mod keys;
+mod net_delay;
 mod open_loop;
 mod page;
+mod records;
 mod server;
 mod settings;
 mod stages;
@@ -38,9 +40,11 @@ pub(crate) struct Report {
     /// "closed": a caller calls again when its call has ended; "open": by a schedule.
     #[serde(rename = "loop")]
     pub(crate) loop_type: &'static str,
-    /// Whether the server emulates a stage, so that rates and times are no real ones; none if it
-    /// was not asked.
+    /// Whether a stage of the server or the network is emulated, so that rates and times are no
+    /// real ones; none if the server was not asked.
     pub(crate) emulated: Option<bool>,
+    /// Under --net-delay.
+    pub(crate) net_delay: Option<net_delay::NetDelayFigures>,
     /// The rate that an open loop was to have.
     pub(crate) target_per_s: Option<f64>,
     /// Whether an open loop missed its rate and calls piled up.
@@ -70,6 +74,8 @@ pub(crate) struct Report {
     /// Open loop: from when a call was due to its sending.
     pub(crate) delay_us: Option<Figures>,
     pub(crate) open_loop: Option<open_loop::OpenLoopFigures>,
+    /// Under --streams.
+    pub(crate) records: Option<records::RecordFigures>,
     pub(crate) failure_latency_us: Figures,
     pub(crate) connect_us: Figures,
     pub(crate) cpu_us_per_call: CpuPerCall,
@@ -113,6 +119,9 @@ impl OutcomeCounts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Window {
     pub(crate) ended_by: EndedBy,
+    /// Whether the clock ended it.
+    #[serde(skip)]
+    pub(crate) timed: bool,
     pub(crate) seconds: f64,
     /// With the wait for the last calls, in a run that the count ends.
     #[serde(skip)]

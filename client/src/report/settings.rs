@@ -2,7 +2,7 @@
 
 use crate::hadoop::{self, Service};
 use crate::options::{
-    Arrivals, CallerOrder, ClientIds, Format, HadoopEcho, Progress, Protocol, Switch, Verify,
+    Acks, Arrivals, CallerOrder, ClientIds, Format, HadoopEcho, Progress, Protocol, Switch, Verify,
 };
 use crate::plan::Plan;
 use echo_common::clock;
@@ -26,8 +26,9 @@ pub(crate) struct Settings {
     pub(crate) think_time_us: u64,
     pub(crate) workers: usize,
     pub(crate) worker_cpus: Option<String>,
-    pub(crate) payload_bytes: u64,
-    pub(crate) reply_payload_bytes: u64,
+    /// None of calls with records, which differ.
+    pub(crate) payload_bytes: Option<u64>,
+    pub(crate) reply_payload_bytes: Option<u64>,
     /// What is in force: bytes that need not be those of the call are not compared.
     pub(crate) verify: Verify,
     /// Under --protocol hadoop.
@@ -58,9 +59,18 @@ pub(crate) struct OptionValues {
     think: String,
     rate: Option<f64>,
     arrivals: Option<Arrivals>,
+    /// What of them belongs to records is none without --streams.
+    streams: Option<u64>,
+    record_size: Option<u64>,
+    batch_bytes: Option<u64>,
+    max_call_bytes: Option<u64>,
+    buffer_bytes: Option<u64>,
+    acks: Acks,
+    net_delay: String,
+    net_delay_buffer: u64,
     duration: Option<String>,
     warmup: String,
-    payload: u64,
+    payload: Option<u64>,
     payload_resp: Option<u64>,
     verify: Verify,
     protocol: Protocol,
@@ -89,12 +99,13 @@ pub(crate) struct OptionValues {
 impl OptionValues {
     /// The calls that were asked for.
     pub(crate) fn calls(&self) -> Option<u64> {
-        self.calls
+        self.calls.filter(|_| self.streams.is_none())
     }
 }
 
 pub(crate) fn settings(plan: &Plan, open_files: u64) -> Settings {
     let options = &plan.options;
+    let plain = plan.records.is_none();
     Settings {
         addresses: plan.addresses.iter().map(ToString::to_string).collect(),
         connections: plan.connections,
@@ -104,8 +115,8 @@ pub(crate) fn settings(plan: &Plan, open_files: u64) -> Settings {
         think_time_us: clock::ns(options.think) / 1000,
         workers: plan.workers,
         worker_cpus: (!plan.pins.is_empty()).then(|| format_cpu_list(&plan.pins)),
-        payload_bytes: options.payload,
-        reply_payload_bytes: options.payload_resp.unwrap_or(options.payload),
+        payload_bytes: plain.then_some(options.payload),
+        reply_payload_bytes: plain.then(|| options.payload_resp.unwrap_or(options.payload)),
         verify: if plan.verify() { Verify::Full } else { Verify::None },
         hadoop: plan.hadoop.as_ref().map(|settings| HadoopSettings {
             service: settings.service.to_string(),
@@ -127,7 +138,7 @@ fn shown(path: &Option<PathBuf>) -> Option<String> {
 
 pub(crate) fn option_values(plan: &Plan) -> OptionValues {
     let options = &plan.options;
-    let hadoop = plan.hadoop.as_ref();
+    let (hadoop, records) = (plan.hadoop.as_ref(), &options.records);
     let is_om = hadoop.is_some_and(|settings| settings.service == Service::Om);
     OptionValues {
         server: options.server.clone(),
@@ -136,14 +147,22 @@ pub(crate) fn option_values(plan: &Plan) -> OptionValues {
         // Its default depends on the loop.
         in_flight: options.threads.is_none().then_some((plan.callers / plan.connections) as u64),
         // freon's default is in force if nothing else ends the run.
-        calls: plan.calls,
+        calls: plan.count(),
         callers: options.callers,
         think: format_duration(options.think),
         rate: options.rate,
         arrivals: options.rate.map(|_| options.arrivals),
+        streams: records.streams,
+        record_size: records.streams.map(|_| records.record_size),
+        batch_bytes: records.streams.map(|_| records.batch_bytes),
+        max_call_bytes: records.streams.map(|_| records.max_call_bytes),
+        buffer_bytes: records.streams.map(|_| records.buffer_bytes),
+        acks: options.acks,
+        net_delay: format_duration(options.net_delay),
+        net_delay_buffer: options.net_delay_buffer,
         duration: options.duration.map(format_duration),
         warmup: format_duration(options.warmup),
-        payload: options.payload,
+        payload: records.streams.is_none().then_some(options.payload),
         payload_resp: options.payload_resp,
         verify: options.verify,
         protocol: options.protocol,

@@ -1,6 +1,7 @@
 //! The report for people: freon's block first, in freon's layout, then what freon leaves out.
 
 mod keyed;
+mod records;
 mod tables;
 
 use super::page::{NAME_WIDTH, Page, WIDTH};
@@ -29,6 +30,9 @@ pub(crate) fn text(report: &Report) -> String {
     if let Some(open) = &report.open_loop {
         tables::open_loop(&mut page, report, open);
     }
+    if let Some(figures) = &report.records {
+        records::records(&mut page, report, figures);
+    }
     if let Some(stages) = &report.stages_us {
         tables::stages(&mut page, stages);
     }
@@ -51,7 +55,12 @@ fn freon_block(page: &mut Page, report: &Report) {
     page.line(format!("{} {}", report.date, "=".repeat(WIDTH - report.date.len() - 1)));
     page.line("");
     if report.emulated == Some(true) {
-        page.line("emulated: a stage of the server has a paced cost; rates and times are not real");
+        page.line(match report.net_delay {
+            Some(_) => "emulated network delay: rates and times are not real",
+            None => {
+                "emulated: a stage of the server has a paced cost; rates and times are not real"
+            }
+        });
         page.line("");
     }
     if let Some(open) = &report.open_loop {
@@ -175,6 +184,9 @@ fn load(page: &mut Page, report: &Report) {
         }
     };
     page.field("loop", loop_text);
+    if let Some(delay) = &report.net_delay {
+        page.field("network", delay.words());
+    }
     let connect = &report.connect_us;
     let ms = |us: Option<f64>| us.map_or("n/a".to_owned(), |us| format!("{:.3}", us / 1e3));
     page.field(
@@ -216,14 +228,13 @@ fn load(page: &mut Page, report: &Report) {
         Verify::Full => "every byte compared",
         Verify::None => "only id and length checked",
     };
-    page.field(
-        "payload",
-        format!(
-            "{} out, {} back, {check}",
-            format_size(settings.payload_bytes),
-            format_size(settings.reply_payload_bytes)
-        ),
-    );
+    let payload = match (settings.payload_bytes, settings.reply_payload_bytes) {
+        (Some(out), Some(back)) => {
+            format!("{} out, {} back, {check}", format_size(out), format_size(back))
+        }
+        _ => format!("records, {check}"),
+    };
+    page.field("payload", payload);
     let little = &report.little;
     let number = |value: Option<f64>| value.map_or("n/a".to_owned(), |v| format!("{v:.3}"));
     page.field(

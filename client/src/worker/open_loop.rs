@@ -13,7 +13,7 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 /// The poll token of the timer that announces the next call.
-pub(super) const TIMER: Token = Token(usize::MAX - 1);
+pub(crate) const TIMER: Token = Token(usize::MAX - 1);
 /// Calls sent in one turn of the event loop; then replies have their turn.
 const SENDS_PER_TURN: usize = 256;
 

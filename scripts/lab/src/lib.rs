@@ -1,7 +1,6 @@
 //! The lab: experiments as data, honest statistics, models and charts. The programs that it
 //! measures are started as processes; it shares no code with them but the clock and the words.
 
-pub mod advise;
 pub mod chart;
 pub mod compare;
 pub mod experiment;
@@ -17,7 +16,6 @@ pub mod results;
 pub mod run;
 pub mod simulate;
 pub mod stats;
-pub mod usage;
 pub mod words;
 
 use clap::Parser;
@@ -25,7 +23,6 @@ use experiment::FileError;
 use options::{Command, Lab};
 use process::ProcessError;
 use std::process::ExitCode;
-use usage::Usage;
 
 /// Exit code when a claim does not hold, or a run was not sound.
 const CLAIM_FAILED: u8 = 1;
@@ -38,8 +35,6 @@ pub fn program() -> ExitCode {
         Command::Run(options) => run::run(&options),
         Command::Report(options) => report::again(&options.folder),
         Command::Compare(options) => compare::compare(&options),
-        Command::Advise(options) => advise::command::run(&options),
-        Command::Simulate(options) => simulate::command::run(&options),
     };
     match done {
         Ok(code) => ExitCode::from(code),
@@ -51,7 +46,7 @@ pub fn program() -> ExitCode {
 }
 
 fn code_of(error: &anyhow::Error) -> u8 {
-    if error.is::<FileError>() || error.is::<compare::Unlike>() || error.is::<Usage>() {
+    if error.is::<FileError>() || error.is::<compare::Unlike>() {
         return USAGE;
     }
     match error.downcast_ref::<ProcessError>() {

@@ -8,13 +8,14 @@ use crate::report::page::Page;
 use crate::report::stages::StageFigures;
 use echo_common::quantity::grouped;
 
+/// The head of a table of latencies.
+pub(super) const TABLE_HEAD: &str =
+    "us                          mean      median         95%         99%         max";
+
 /// How the schedule was kept, and what latency is made of.
 pub(super) fn open_loop(page: &mut Page, report: &Report, open: &OpenLoopFigures) {
     page.section("Open loop");
-    page.line(format!(
-        "{:<20}{:>12}{:>12}{:>12}{:>12}{:>12}",
-        "us", "mean", "median", "95%", "99%", "max"
-    ));
+    page.line(TABLE_HEAD);
     let rows = [
         ("response", report.response_us),
         ("= delay", report.delay_us),
@@ -70,7 +71,7 @@ pub(super) fn checks(page: &mut Page, checks: &[Check]) {
 }
 
 /// A row of figures in microseconds.
-fn row(name: &str, figures: [Option<f64>; 5]) -> String {
+pub(super) fn row(name: &str, figures: [Option<f64>; 5]) -> String {
     figures.iter().fold(format!("{name:<20}"), |row, &us| format!("{row}{:>12}", tenths(us)))
 }
 
@@ -93,10 +94,7 @@ pub(super) fn stages(page: &mut Page, stages: &StageFigures) {
     if stages.count == 0 {
         return page.field("sampled calls", "none brought stage times");
     }
-    page.line(format!(
-        "{:<20}{:>12}{:>12}{:>12}{:>12}{:>12}",
-        "us", "mean", "median", "95%", "99%", "max"
-    ));
+    page.line(TABLE_HEAD);
     for (name, part) in stages.parts() {
         page.line(row(name, part.figures()));
     }

@@ -1,0 +1,329 @@
+//! One connection: the calls in flight on it and what they carry, what it owes its socket, and
+//! where its replies stand.
+
+use super::accumulator::Accumulator;
+use super::call::Content;
+use super::record::Shape;
+use super::tally::Tally;
+use crate::call_table::{CallTable, EndedCall, Found, slot_of, wants_stages};
+use crate::connection::{Lost, ReadEnd};
+use crate::control::View;
+use crate::link::Link;
+use crate::outcome::{Failure, Ledger, LostKind};
+use crate::reason::Reason;
+use crate::reply_reader::{ERROR_TEXT_MAX, Ending};
+use crate::stages::Sampler;
+use echo_common::clock::now_ns;
+use echo_common::wire::native::{
+    CONNECTION_ID, FLAG_WANT_STAGES, HEADER_LEN, Header, Kind, STAGES_LEN, Stages,
+};
+use std::io::{self, ErrorKind, Read, Write};
+
+/// Reads of a full buffer in one pass; what is left is remembered by the worker.
+const READS_PER_PASS: usize = 4;
+/// Bytes of one read at most.
+const READ_BUFFER_LEN: usize = 256 << 10;
+/// Bytes of an error frame at most: its text is cut by the server.
+const ERROR_FRAME_MAX: usize = 4096;
+
+/// What a worker lends to the connection it serves.
+pub(super) struct Desk<'a> {
+    pub(super) shape: &'a Shape,
+    /// Flags of every call.
+    pub(super) flags: u8,
+    /// Whether every byte is compared, or only the length.
+    pub(super) compares: bool,
+    pub(super) call_bytes_max: usize,
+    pub(super) ledger: Ledger,
+    pub(super) tally: Tally,
+    pub(super) accumulator: Accumulator,
+    pub(super) sampler: Sampler,
+    pub(super) view: View,
+    pub(super) read_buffer: Box<[u8]>,
+    /// Of calls that have ended; no more than there were calls in flight.
+    pub(super) spare: Vec<Content>,
+    /// What was wrong with the first replies that were.
+    pub(super) wrong: Vec<String>,
+}
+
+/// A connection that is set up.
+pub(super) struct Connection {
+    link: Link,
+    table: CallTable,
+    /// By slot of the table.
+    contents: Box<[Content]>,
+    /// Bytes that the link has not taken; those up to `written` it has.
+    out: Vec<u8>,
+    written: usize,
+    /// The beginning of a frame.
+    partial: Vec<u8>,
+}
+
+pub(super) fn read_buffer() -> Box<[u8]> {
+    vec![0; READ_BUFFER_LEN].into_boxed_slice()
+}
+
+impl Connection {
+    /// A connection with room for `window` calls in flight.
+    pub(super) fn new(link: Link, window: usize) -> Connection {
+        Connection {
+            link,
+            table: CallTable::new(window, false),
+            contents: (0..window).map(|_| Content::default()).collect(),
+            out: Vec::new(),
+            written: 0,
+            partial: Vec::new(),
+        }
+    }
+
+    /// How many calls wait for their reply.
+    pub(super) fn open(&self) -> usize {
+        self.table.open()
+    }
+
+    /// Whether another call may be started.
+    pub(super) fn has_room(&self) -> bool {
+        self.table.free() > 0
+    }
+
+    /// Bytes of started calls that the link has not taken.
+    pub(super) fn owed(&self) -> usize {
+        self.out.len() - self.written
+    }
+
+    /// The socket has bytes, or its end.
+    pub(super) fn note_readable(&mut self) {
+        self.link.note_readable();
+    }
+
+    /// Gives the socket what an emulated network has held long enough.
+    pub(super) fn deliver(&mut self) -> io::Result<()> {
+        self.link.deliver()
+    }
+
+    /// Starts a call with what waits on this connection, index `index` of the worker.
+    pub(super) fn start(&mut self, index: usize, now_ns: u64, desk: &mut Desk<'_>) {
+        let mut call = desk.spare.pop().unwrap_or_default();
+        desk.accumulator.fill(index, &mut call);
+        let measured = call.is_measured();
+        let id = self.table.start(now_ns, measured, desk.sampler.pick());
+        let flags = desk.flags | if wants_stages(id) { FLAG_WANT_STAGES } else { 0 };
+        let bytes = call.records * desk.shape.len();
+        self.out.extend_from_slice(&Header::new(Kind::Call, flags, id, 0, bytes).encode());
+        call.put(desk.shape, &mut self.out);
+        desk.ledger.started(1, measured, now_ns);
+        desk.tally.sent(&call);
+        self.contents[slot_of(id)] = call;
+    }
+
+    /// Writes what is owed, as far as the link takes it.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        while self.written < self.out.len() {
+            match self.link.write(&self.out[self.written..]) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(bytes) => self.written += bytes,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.out.clear();
+        self.written = 0;
+        Ok(())
+    }
+
+    /// Reads what has come and ends the calls it answers; returns the time of the last read. After
+    /// a short read the socket is empty, unless the peer has `closed`.
+    pub(super) fn read(&mut self, closed: bool, desk: &mut Desk<'_>) -> (ReadEnd, u64) {
+        let mut buffer = std::mem::take(&mut desk.read_buffer);
+        let end = self.read_into(&mut buffer, closed, desk);
+        desk.read_buffer = buffer;
+        end
+    }
+
+    fn read_into(
+        &mut self,
+        buffer: &mut [u8],
+        closed: bool,
+        desk: &mut Desk<'_>,
+    ) -> (ReadEnd, u64) {
+        let mut now = 0;
+        for _ in 0..READS_PER_PASS {
+            let read = self.link.read(buffer);
+            now = now_ns();
+            let bytes = match read {
+                Ok(0) => return (ReadEnd::Lost(self.end_of_stream()), now),
+                Ok(bytes) => bytes,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return (ReadEnd::Drained, now);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return (ReadEnd::Lost(Lost::by(&error)), now),
+            };
+            if let Err(ending) = self.feed(&buffer[..bytes], now, desk) {
+                return (ReadEnd::Lost(ending.into()), now);
+            }
+            if bytes < buffer.len() && !closed {
+                return (ReadEnd::Drained, now);
+            }
+        }
+        (ReadEnd::More, now)
+    }
+
+    /// Takes the next bytes of the stream, all of them. A frame that came whole is not copied.
+    fn feed(&mut self, mut bytes: &[u8], now_ns: u64, desk: &mut Desk<'_>) -> Result<(), Ending> {
+        while !bytes.is_empty() {
+            if self.partial.is_empty()
+                && let Some(len) = frame_len(bytes, desk)?
+                && len <= bytes.len()
+            {
+                let (frame, rest) = bytes.split_at(len);
+                self.frame(frame, now_ns, desk)?;
+                bytes = rest;
+                continue;
+            }
+            let wanted = frame_len(&self.partial, desk)?.unwrap_or(HEADER_LEN);
+            let (front, rest) = bytes.split_at(bytes.len().min(wanted - self.partial.len()));
+            self.partial.extend_from_slice(front);
+            bytes = rest;
+            if frame_len(&self.partial, desk)? == Some(self.partial.len()) {
+                let frame = std::mem::take(&mut self.partial);
+                self.frame(&frame, now_ns, desk)?;
+                self.partial = frame;
+                self.partial.clear();
+            }
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &[u8], now_ns: u64, desk: &mut Desk<'_>) -> Result<(), Ending> {
+        let Some((head, body)) = frame.split_first_chunk() else {
+            return Ok(());
+        };
+        let header = Header::decode(head)?;
+        match header.kind {
+            Kind::Reply => self.reply(&header, body, now_ns, desk),
+            Kind::Error => {
+                let text = &body[..body.len().min(ERROR_TEXT_MAX)];
+                if header.id == CONNECTION_ID {
+                    return Err(Ending::Refused(header.status, text.to_vec()));
+                }
+                if let Some((call, content)) = self.end(header.id, &mut desk.ledger) {
+                    let reason = Reason::Status(header.status);
+                    desk.ledger.error_text(reason, text);
+                    desk.failed(content, call, Failure::ErrorReply(reason), now_ns);
+                }
+            }
+            Kind::Call | Kind::Stats => return Err(Ending::NotAnAnswer(header.kind)),
+        }
+        Ok(())
+    }
+
+    fn reply(&mut self, header: &Header, body: &[u8], now_ns: u64, desk: &mut Desk<'_>) {
+        let Some((call, content)) = self.end(header.id, &mut desk.ledger) else {
+            return;
+        };
+        let mut payload = body;
+        let mut flags = header.flags;
+        let mut stages = None;
+        if flags == FLAG_WANT_STAGES
+            && wants_stages(header.id)
+            && let Some((block, rest)) = body.split_first_chunk::<STAGES_LEN>()
+        {
+            stages = Some(Stages::decode(block));
+            (payload, flags) = (rest, 0);
+        }
+        let plain = flags == 0 && header.status == 0;
+        let right = match desk.compares {
+            true => content.matches(desk.shape, payload),
+            false => payload.len() == content.records * desk.shape.len(),
+        };
+        let in_window = desk.view.in_window(now_ns);
+        desk.tally.out_of_order += desk.accumulator.ended(&content, true);
+        if plain && right {
+            desk.ledger.ok(call, now_ns);
+            desk.tally.ok(&content, call.sent_ns, now_ns, in_window);
+        } else {
+            desk.ledger.failed(call, Failure::Mismatch, now_ns);
+            let found = content.inspect(desk.shape, if plain { payload } else { &[] });
+            desk.tally.damaged(&content, &found, call.sent_ns, now_ns, in_window);
+            let what = found.first.unwrap_or_else(|| "a damaged header".to_owned());
+            desk.note_wrong(format!("the reply to call {} brought {what}", header.id));
+        }
+        if let Some(stages) = stages.filter(|_| right) {
+            desk.ledger.staged(call, &stages, now_ns);
+        }
+        desk.recycle(content);
+    }
+
+    /// Ends the call `id`, if it waits, and gives what it carried.
+    fn end(&mut self, id: u64, ledger: &mut Ledger) -> Option<(EndedCall, Content)> {
+        match self.table.end(id) {
+            Found::Open(call) => Some((call, std::mem::take(&mut self.contents[slot_of(id)]))),
+            Found::Late => {
+                ledger.outcomes.late_replies += 1;
+                None
+            }
+            Found::Unknown => {
+                ledger.outcomes.unexpected_replies += 1;
+                None
+            }
+        }
+    }
+
+    /// Ends the calls that were started at or before `started_until_ns`, because of `failure`.
+    pub(super) fn end_all(
+        &mut self,
+        started_until_ns: u64,
+        failure: Failure,
+        now_ns: u64,
+        desk: &mut Desk<'_>,
+    ) {
+        let (contents, mut ended) = (&mut self.contents, 0);
+        self.table.expire(started_until_ns, |id, call| {
+            let content = std::mem::take(&mut contents[slot_of(id)]);
+            desk.failed(content, call, failure, now_ns);
+            ended += 1;
+        });
+        self.table.expect_late(ended);
+    }
+
+    fn end_of_stream(&self) -> Lost {
+        let text = (!self.partial.is_empty()).then(|| "the server closed in mid-reply".to_owned());
+        Lost { kind: LostKind::Eof, text }
+    }
+}
+
+impl Desk<'_> {
+    fn failed(&mut self, content: Content, call: EndedCall, failure: Failure, now_ns: u64) {
+        self.ledger.failed(call, failure, now_ns);
+        self.tally.failed(&content, failure);
+        // An error reply is no answer to the records.
+        self.accumulator.ended(&content, false);
+        self.recycle(content);
+    }
+
+    fn recycle(&mut self, mut content: Content) {
+        content.clear();
+        self.spare.push(content);
+    }
+
+    fn note_wrong(&mut self, text: String) {
+        if self.wrong.len() < 4 {
+            self.wrong.push(text);
+        }
+    }
+}
+
+/// The length of the frame at the front of `bytes`, once its header is there.
+fn frame_len(bytes: &[u8], desk: &Desk<'_>) -> Result<Option<usize>, Ending> {
+    let Some(head) = bytes.first_chunk() else {
+        return Ok(None);
+    };
+    let header = Header::decode(head)?;
+    let limit = HEADER_LEN + STAGES_LEN + desk.call_bytes_max.max(ERROR_FRAME_MAX);
+    if header.frame_len() > limit {
+        return Err(Ending::TooLong { length: header.length, limit });
+    }
+    Ok(Some(header.frame_len()))
+}

@@ -1,0 +1,372 @@
+//! The event loop of records: as that of plain calls, but a call is made of what waits.
+
+mod clockwork;
+
+use super::accumulator::{Accumulator, WorkerPlace};
+use super::connection::{self, Connection, Desk};
+use super::record::Shape;
+use super::settings::Settings;
+use super::tally::Tally;
+use crate::connect::{Connected, WAKER};
+use crate::connection::{Lost, ReadEnd};
+use crate::control::Phase;
+use crate::crew::RunEvent;
+use crate::flow::Flow;
+use crate::link::{DELAY_TIMER, Delays, Link, Way};
+use crate::load::LoadMeter;
+use crate::outcome::{Failure, Ledger};
+use crate::stages::Sampler;
+use crate::worker::{Job, ScheduleResult, TIMER, WorkerResult};
+use echo_common::clock::now_ns;
+use echo_common::timer::Timer;
+use mio::event::Event;
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
+use std::sync::mpsc::Sender;
+
+const EVENTS_PER_TURN: usize = 1024;
+/// Bytes of calls put together before they are written.
+const OWED_MAX: usize = 256 << 10;
+/// Texts that a worker keeps for the report.
+const NOTES_MAX: usize = 4;
+
+/// The event loop's state.
+struct RecordWorker<'a> {
+    job: &'a Job,
+    settings: Settings,
+    index: usize,
+    poll: Poll,
+    connections: Vec<Option<Connection>>,
+    open_connections: usize,
+    delays: Option<Delays>,
+    /// Announces the next record that is due.
+    timer: Timer,
+    armed_ns: u64,
+    /// Connections with bytes that no edge will announce again.
+    unfinished: Vec<usize>,
+    budget_used_up: bool,
+    /// Read once per turn of the loop.
+    now_ns: u64,
+    next_scan_ns: u64,
+    /// The present interval, and when it ends.
+    interval: u64,
+    interval_end_ns: u64,
+    marks_taken: usize,
+    backlog: [u64; 2],
+    events: Sender<RunEvent>,
+    desk: Desk<'a>,
+    flow: Flow,
+    load: LoadMeter,
+    notes: Vec<String>,
+}
+
+/// A worker thread and what it was given.
+pub(crate) struct RecordStart {
+    pub(crate) index: usize,
+    pub(crate) workers: usize,
+    pub(crate) all_connections: usize,
+    /// Calls in flight on a connection, at most.
+    pub(crate) window: usize,
+    pub(crate) poll: Poll,
+    pub(crate) connected: Vec<Connected>,
+    pub(crate) events: Sender<RunEvent>,
+}
+
+/// Calls with records until the run is over and every call has ended.
+pub(crate) fn run(job: &Job, settings: Settings, start: RecordStart) -> io::Result<WorkerResult> {
+    let shape = Shape::new(settings.record_len);
+    RecordWorker::new(job, settings, &shape, start)?.run()
+}
+
+impl<'a> RecordWorker<'a> {
+    /// A worker whose connections are registered with its poll under their index.
+    fn new(
+        job: &'a Job,
+        settings: Settings,
+        shape: &'a Shape,
+        start: RecordStart,
+    ) -> io::Result<RecordWorker<'a>> {
+        let RecordStart { index, workers, all_connections, window, poll, connected, events } =
+            start;
+        let delays = Delays::begin(job.net_delay, &poll)?;
+        let timer = Timer::new()?;
+        poll.registry().register(&mut SourceFd(&timer.as_raw_fd()), TIMER, Interest::READABLE)?;
+        let unfinished =
+            connected.iter().enumerate().filter(|(_, c)| c.readable).map(|(i, _)| i).collect();
+        let connections: Vec<_> = connected
+            .into_iter()
+            .enumerate()
+            .map(|(at, c)| Some(Connection::new(Link::new(c.stream, at, delays.as_ref()), window)))
+            .collect();
+        let place = WorkerPlace { index, workers, connections: connections.len(), all_connections };
+        let accumulator = Accumulator::new(&settings, place, job.control.origin_ns());
+        let view = job.control.view();
+        Ok(RecordWorker {
+            settings,
+            index,
+            poll,
+            open_connections: connections.len(),
+            connections,
+            delays,
+            timer,
+            armed_ns: u64::MAX,
+            unfinished,
+            budget_used_up: false,
+            now_ns: now_ns(),
+            next_scan_ns: 0,
+            interval: 0,
+            interval_end_ns: u64::MAX,
+            marks_taken: 0,
+            backlog: [0; 2],
+            events,
+            desk: Desk {
+                shape,
+                flags: job.flags,
+                compares: job.compares,
+                call_bytes_max: settings.call_bytes_max as usize,
+                ledger: Ledger::new(job.extras),
+                tally: Tally::new(),
+                accumulator,
+                sampler: Sampler::new(job.stages, index as u64),
+                view,
+                read_buffer: connection::read_buffer(),
+                spare: Vec::new(),
+                wrong: Vec::new(),
+            },
+            job,
+            flow: Flow::new(),
+            load: LoadMeter::new(),
+            notes: Vec::new(),
+        })
+    }
+
+    fn run(mut self) -> io::Result<WorkerResult> {
+        let mut events = Events::with_capacity(EVENTS_PER_TURN);
+        self.supply();
+        self.publish();
+        while !self.is_finished() {
+            self.load.turn(&self.desk.view, self.now_ns);
+            self.arm_timers()?;
+            match self.poll.poll(&mut events, Some(self.poll_timeout())) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            self.desk.view = self.job.control.view();
+            for event in &events {
+                self.event(event);
+            }
+            for index in std::mem::take(&mut self.unfinished) {
+                // Its edge has been used up: only an empty socket or the end is the end.
+                self.pass(index, true);
+            }
+            self.now_ns = now_ns();
+            self.deliver_due();
+            self.end_interval();
+            self.look_at_backlog();
+            self.supply();
+            self.scan();
+            self.publish();
+        }
+        Ok(self.close())
+    }
+
+    fn close(mut self) -> WorkerResult {
+        let load = self.load.close(self.now_ns);
+        let schedule = self.close_schedule();
+        for connection in self.connections.iter_mut().flatten() {
+            connection.end_all(u64::MAX, Failure::Abandoned, self.now_ns, &mut self.desk);
+        }
+        for index in 0..self.connections.len() {
+            self.desk.tally.totals.unsent += self.desk.accumulator.lose(index);
+        }
+        self.flow.close(self.now_ns, &self.desk.view);
+        self.desk.tally.settle();
+        self.desk.ledger.settle();
+        self.publish();
+        let outcomes = &self.desk.ledger.outcomes;
+        assert_eq!(outcomes.started, outcomes.ended(), "every call has one outcome: {outcomes:?}");
+        self.give_part(true);
+        let mut ledger = self.desk.ledger;
+        ledger.records = Some(Box::new(self.desk.tally));
+        self.notes.append(&mut self.desk.wrong);
+        WorkerResult {
+            ledger,
+            flow: self.flow,
+            load,
+            schedule,
+            net_delay_full: self.delays.as_ref().map_or(0, Delays::full),
+            ended_ns: self.now_ns,
+            notes: self.notes,
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let Token(index) = event.token();
+        match event.token() {
+            WAKER => return,
+            TIMER => {
+                self.timer.acknowledge();
+                self.armed_ns = u64::MAX;
+                return;
+            }
+            DELAY_TIMER => return self.delays.iter_mut().for_each(Delays::fired),
+            _ => {}
+        }
+        if event.is_writable() {
+            self.go_on_writing(index);
+        }
+        let closed = event.is_read_closed() || event.is_error();
+        if event.is_readable() || closed {
+            self.connections[index].iter_mut().for_each(Connection::note_readable);
+            self.pass(index, closed);
+        }
+    }
+
+    /// Lets bytes go on that an emulated network has held long enough.
+    fn deliver_due(&mut self) {
+        let now = self.now_ns;
+        while let Some((index, way)) = self.delays.as_mut().and_then(|d| d.next_due(now)) {
+            match way {
+                Way::Out => self.go_on_writing(index),
+                // To the end: what is due behind these bytes may be the connection's.
+                Way::Back => self.pass(index, true),
+            }
+        }
+    }
+
+    /// Reads what came on a connection; what its records left room for comes into being.
+    fn pass(&mut self, index: usize, closed: bool) {
+        self.load.pass();
+        match self.receive(index, closed) {
+            None | Some(ReadEnd::Drained) => {}
+            Some(ReadEnd::More) => self.unfinished.push(index),
+            Some(ReadEnd::Lost(lost)) => return self.lose(index, lost),
+        }
+        self.pump(index);
+    }
+
+    /// Reads, and enters what ended; none if the connection is gone.
+    fn receive(&mut self, index: usize, closed: bool) -> Option<ReadEnd> {
+        let connection = self.connections[index].as_mut()?;
+        let open_before = connection.open();
+        let before = self.desk.ledger.answered();
+        let (end, now_ns) = connection.read(closed, &mut self.desk);
+        let calls_ended = (open_before - connection.open()) as u64;
+        let answered = self.desk.ledger.note_answers(before, now_ns);
+        self.flow.ended(calls_ended, answered, now_ns, &self.desk.view);
+        self.now_ns = now_ns;
+        if calls_ended > 0 {
+            self.create();
+            self.stop_at_failure();
+        }
+        Some(end)
+    }
+
+    /// Lets records come into being, and calls with them.
+    fn supply(&mut self) {
+        self.create();
+        while let Some(index) = self.desk.accumulator.stirred() {
+            self.pump(index);
+        }
+    }
+
+    /// Lets records come into being.
+    fn create(&mut self) {
+        // Read behind the clock: what is due in the window is known to be.
+        self.desk.view = self.job.control.view();
+        if !self.may_create() {
+            return;
+        }
+        let Desk { accumulator, tally, view, .. } = &mut self.desk;
+        let (control, scheduled) = (&self.job.control, self.settings.pace.is_some());
+        let all = accumulator.create(self.now_ns, |wanted, due_ns| {
+            let measured = match scheduled {
+                true => due_ns >= view.start_ns,
+                false => view.phase == Phase::Measured,
+            };
+            let granted = match measured {
+                true => control.budget.take(wanted as u64).count(),
+                false => wanted,
+            };
+            tally.created(granted as u64, measured);
+            (granted, measured)
+        });
+        self.budget_used_up |= !all;
+    }
+
+    /// Starts as many calls on a connection as its window and the records that wait allow.
+    fn pump(&mut self, index: usize) {
+        while let Some(connection) = &mut self.connections[index] {
+            let mut started = 0;
+            while self.desk.may_send(self.now_ns)
+                && connection.owed() < OWED_MAX
+                && connection.has_room()
+                && self.desk.accumulator.is_ready(index)
+            {
+                connection.start(index, self.now_ns, &mut self.desk);
+                started += 1;
+            }
+            self.flow.started(started, self.now_ns, &self.desk.view);
+            if connection.owed() == 0 {
+                return;
+            }
+            let broken = connection.flush();
+            let blocked = connection.owed() > 0;
+            match broken {
+                Err(error) => return self.broken(index, &error),
+                Ok(()) if blocked => return,
+                Ok(()) => {}
+            }
+        }
+    }
+
+    /// The socket takes bytes again, or an emulated network does.
+    fn go_on_writing(&mut self, index: usize) {
+        let Some(connection) = &mut self.connections[index] else {
+            return;
+        };
+        match connection.deliver() {
+            Err(error) => self.broken(index, &error),
+            Ok(()) => self.pump(index),
+        }
+    }
+
+    /// A connection that takes no bytes may still hold some: the reason for its end, perhaps.
+    fn broken(&mut self, index: usize, error: &io::Error) {
+        match self.receive(index, true) {
+            None => {}
+            Some(ReadEnd::Lost(lost)) => self.lose(index, lost),
+            Some(ReadEnd::Drained | ReadEnd::More) => self.lose(index, Lost::by(error)),
+        }
+    }
+
+    /// Ends a connection, every call on it and its streams.
+    fn lose(&mut self, index: usize, lost: Lost) {
+        let Some(mut connection) = self.connections[index].take() else {
+            return;
+        };
+        let (open, now) = (connection.open() as u64, self.now_ns);
+        self.open_connections -= 1;
+        connection.end_all(u64::MAX, Failure::Lost(lost.kind), now, &mut self.desk);
+        self.desk.ledger.connection_lost(lost.kind);
+        self.desk.tally.totals.unsent += self.desk.accumulator.lose(index);
+        self.flow.ended(open, 0, now, &self.desk.view);
+        if let Some(text) = lost.text
+            && self.notes.len() < NOTES_MAX
+            && !self.notes.contains(&text)
+        {
+            self.notes.push(text);
+        }
+        self.stop_at_failure();
+    }
+
+    fn stop_at_failure(&mut self) {
+        if self.job.fail_fast && !self.desk.ledger.outcomes.all_well() {
+            self.job.control.stop(self.job.timeout_ns);
+            self.desk.view = self.job.control.view();
+        }
+    }
+}
