@@ -52,8 +52,14 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
 /// The stages of a dispatch by key.
 fn dispatch(now: &KeyedSnapshot, was: &KeyedSnapshot, elapsed_ns: u64) -> String {
     let busy = |stage: &StageSnapshot, before: &StageSnapshot| {
-        let cpu_ns = stage.cpu_ns - before.cpu_ns + stage.paced_ns - before.paced_ns;
-        let share = busy(cpu_ns, stage.wait_ns.saturating_sub(before.wait_ns), elapsed_ns);
+        // On an emulated clock the host's own times take none.
+        let share = match stage.paced_ns - before.paced_ns {
+            0 => {
+                let wait_ns = stage.wait_ns.saturating_sub(before.wait_ns);
+                busy(stage.cpu_ns - before.cpu_ns, wait_ns, elapsed_ns)
+            }
+            paced_ns => busy(paced_ns, 0, elapsed_ns),
+        };
         100.0 * share.min(1.0)
     };
     let dispatched = |keyed: &KeyedSnapshot| keyed.dispatcher.calls + keyed.calls_on_serial;

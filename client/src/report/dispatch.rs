@@ -40,10 +40,8 @@ pub(crate) struct StageLoad {
     pub(crate) name: String,
     /// Calls confirmed, or dispatched on this thread.
     pub(crate) calls: u64,
-    /// Share of the time on a CPU, ready to run, or emulated as busy.
+    /// Share of the time on a CPU or ready to run; where costs are emulated, that of their clock.
     pub(crate) busy_share: Option<f64>,
-    /// The same without what is emulated.
-    pub(crate) real_busy_share: Option<f64>,
     pub(crate) cpu_share: Option<f64>,
     /// Share of the time that paced costs took.
     pub(crate) emulated_share: Option<f64>,
@@ -97,6 +95,12 @@ impl DispatchFigures {
 }
 
 impl StageLoad {
+    /// Busy and on a CPU, of a thread whose work is not emulated.
+    pub(super) fn real_shares(&self) -> Option<(f64, f64)> {
+        let is_real = self.emulated_share.is_none_or(|share| share == 0.0);
+        self.busy_share.zip(self.cpu_share).filter(|_| is_real)
+    }
+
     fn between(before: &StageCounters, after: &StageCounters, window_ns: u64) -> StageLoad {
         let grown =
             |field: fn(&StageCounters) -> u64| field(after).saturating_sub(field(before)) as f64;
@@ -107,8 +111,7 @@ impl StageLoad {
         StageLoad {
             name: after.name.clone(),
             calls: calls as u64,
-            busy_share: share(real + paced).map(|share| share.min(1.0)),
-            real_busy_share: share(real).map(|share| share.min(1.0)),
+            busy_share: share(if paced > 0.0 { paced } else { real }).map(|share| share.min(1.0)),
             cpu_share: share(cpu),
             emulated_share: share(paced),
             calls_per_wakeup: ratio(calls, grown(|stage| stage.wakeups)),
@@ -154,6 +157,8 @@ mod tests {
         assert_eq!(figures.serial.cpu_share, Some(0.25));
         assert_eq!(figures.dispatcher.busy_share, Some(0.9));
         assert_eq!(figures.dispatcher.emulated_share, Some(0.9));
+        assert_eq!(figures.serial.real_shares(), Some((0.5, 0.25)));
+        assert_eq!(figures.dispatcher.real_shares(), None);
         let with_gaps = figures.dispatcher_emulated_share().unwrap();
         assert!((with_gaps - 0.95).abs() < 1e-9, "{with_gaps}");
     }

@@ -19,6 +19,8 @@ pub(super) fn evidence(
 ) -> Evidence {
     let emulated = server.map_or((None, None), |server| server.emulated_shares(calls_per_s));
     let dispatch = server.and_then(|server| server.dispatch.as_ref());
+    let serial = dispatch.and_then(|dispatch| dispatch.serial.real_shares());
+    let dispatcher = dispatch.and_then(|dispatch| dispatch.dispatcher.real_shares());
     let busiest_reader = server.and_then(ServerFigures::busiest_reader);
     Evidence {
         calls_per_s,
@@ -32,10 +34,10 @@ pub(super) fn evidence(
         handler_cpu_share: server.and_then(|s| s.handlers_mean(|h| h.cpu_share)),
         reader_emulated_share: emulated.0,
         handler_emulated_share: emulated.1,
-        serial_busy_share: dispatch.and_then(|dispatch| dispatch.serial.real_busy_share),
-        serial_cpu_share: dispatch.and_then(|dispatch| dispatch.serial.cpu_share),
-        dispatcher_busy_share: dispatch.and_then(|dispatch| dispatch.dispatcher.real_busy_share),
-        dispatcher_cpu_share: dispatch.and_then(|dispatch| dispatch.dispatcher.cpu_share),
+        serial_busy_share: serial.map(|shares| shares.0),
+        serial_cpu_share: serial.map(|shares| shares.1),
+        dispatcher_busy_share: dispatcher.map(|shares| shares.0),
+        dispatcher_cpu_share: dispatcher.map(|shares| shares.1),
         serial_emulated_share: dispatch.and_then(|dispatch| dispatch.serial.emulated_share),
         dispatcher_emulated_share: dispatch.and_then(DispatchFigures::dispatcher_emulated_share),
         host_busy_share: host.load.as_ref().and_then(|load| load.busy_share),

@@ -1,11 +1,11 @@
 //! Claims against results. A claim holds, does not hold, shows no difference, or was not measured;
 //! whichever it is, its number stands beside it.
 
-use crate::experiment::{Claim, LineOf, PointOf, Scalar, Test, Wanted};
+use crate::experiment::{Claim, Law, LineOf, PointOf, Scalar, Test, Wanted};
 use crate::metric::Metric;
 use crate::results::Results;
 use crate::stats::bootstrap::Resampling;
-use crate::stats::{knee, median, rounds};
+use crate::stats::{fit, knee, median, rounds};
 use crate::words;
 use serde::Serialize;
 
@@ -60,6 +60,9 @@ pub fn judge(claim: &Claim, results: &Results<'_>) -> Finding {
         }
         Test::Equal { metric, a, b, tolerance } => equal(results, metric, a, b, *tolerance),
         Test::WithinModel { line, tolerance } => within_model(results, line, *tolerance),
+        Test::Fit { metric, line, values, law, r_squared_min } => {
+            fitted(results, metric, (line, values), *law, *r_squared_min)
+        }
         Test::Knee { line, share, wanted } => find_knee(results, line, *share, *wanted),
     };
     let claim = claim.text.clone();
@@ -220,6 +223,38 @@ fn within_model(results: &Results<'_>, line: &LineOf, tolerance: f64) -> Judged 
         words::percent(middle)
     );
     Judged::new(worst.abs() <= tolerance, *worst, seen, wish)
+}
+
+fn fitted(
+    results: &Results<'_>,
+    metric: &Metric,
+    (line, values): (&LineOf, &[Scalar]),
+    law: Law,
+    r_squared_min: f64,
+) -> Judged {
+    let wish = format!("R squared at least {r_squared_min}");
+    let curve = results.curve(metric, line);
+    let wanted = |m: &&crate::results::Measured| values.iter().any(|value| value.is(&m.at));
+    let point = |m: &crate::results::Measured| Some((m.at.number()?, m.summary.median));
+    let points: Vec<(f64, f64)> = curve.iter().filter(wanted).filter_map(point).collect();
+    let us = |seconds: f64| words::number(seconds * 1e6);
+    let found = match law {
+        Law::Batch => fit::batch(&points).map(|fit| {
+            let seen = format!("g = {} us, c = {} us", us(fit.gap_s), us(fit.call_s));
+            (fit.r_squared, seen)
+        }),
+        Law::Window => fit::window(&points).map(|fit| {
+            let knee = fit.knee.map_or("none".to_owned(), words::number);
+            (fit.r_squared, format!("cycle {} us, knee {knee}", us(fit.cycle_s)))
+        }),
+    };
+    match found {
+        Some((r_squared, seen)) => {
+            let seen = format!("R squared {r_squared:.3}: {seen}");
+            Judged::new(r_squared >= r_squared_min, r_squared, seen, wish)
+        }
+        None => Judged::missing(wish, "too few points for a fit"),
+    }
 }
 
 fn find_knee(results: &Results<'_>, line: &LineOf, share: f64, wanted: Wanted) -> Judged {

@@ -1,6 +1,7 @@
 //! The lab: experiments as data, honest statistics, models and charts. The programs that it
 //! measures are started as processes; it shares no code with them but the clock and the words.
 
+pub mod advise;
 pub mod chart;
 pub mod compare;
 pub mod experiment;
@@ -16,6 +17,7 @@ pub mod results;
 pub mod run;
 pub mod simulate;
 pub mod stats;
+pub mod usage;
 pub mod words;
 
 use clap::Parser;
@@ -23,6 +25,7 @@ use experiment::FileError;
 use options::{Command, Lab};
 use process::ProcessError;
 use std::process::ExitCode;
+use usage::Usage;
 
 /// Exit code when a claim does not hold, or a run was not sound.
 const CLAIM_FAILED: u8 = 1;
@@ -35,6 +38,8 @@ pub fn program() -> ExitCode {
         Command::Run(options) => run::run(&options),
         Command::Report(options) => report::again(&options.folder),
         Command::Compare(options) => compare::compare(&options),
+        Command::Advise(options) => advise::command::run(&options),
+        Command::Simulate(options) => simulate::command::run(&options),
     };
     match done {
         Ok(code) => ExitCode::from(code),
@@ -46,7 +51,7 @@ pub fn program() -> ExitCode {
 }
 
 fn code_of(error: &anyhow::Error) -> u8 {
-    if error.is::<FileError>() || error.is::<compare::Unlike>() {
+    if error.is::<FileError>() || error.is::<compare::Unlike>() || error.is::<Usage>() {
         return USAGE;
     }
     match error.downcast_ref::<ProcessError>() {

@@ -1,5 +1,7 @@
 //! The command line of `lab`.
 
+use crate::advise::options::AdviseOptions;
+use crate::simulate::options::SimulateOptions;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -21,6 +23,10 @@ pub enum Command {
     Report(ReportOptions),
     /// Compare two result folders, or two reports of echo-client
     Compare(CompareOptions),
+    /// Say how many readers a target takes, what binds next, or why no number works
+    Advise(Box<AdviseOptions>),
+    /// Run the pair in virtual time, on cores that this host does not have
+    Simulate(Box<SimulateOptions>),
 }
 
 /// Options of `lab run`.
@@ -62,4 +68,5 @@ const EXIT_CODES: &str = "\
 Exit codes of run and report: 0 no claim failed; 1 a claim does not hold, or a run was not sound;
 2 usage, or the experiment file is wrong; 70 internal; 130, 143 interrupted (what was finished is
 kept and reported). Of compare: 0 no difference; 1 the second is slower; 3 it is faster; 2 usage, or
-the two cannot be compared.";
+the two cannot be compared. Of advise: 0 answered; 1 a prediction was checked and did not hold, or
+the host was too busy to tell; 2 usage. Of simulate: 0; 2 usage.";

@@ -16,6 +16,7 @@ use echo_server::service::Echo;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 /// A call with a key that asks for its execution.
 fn keyed_frame(id: u64, key: Key, body: &[u8]) -> Vec<u8> {
@@ -309,6 +310,28 @@ fn whatever_was_accepted_is_answered_when_the_server_stops() {
         let last = server.end().expect("a good end");
         assert_eq!((last.replies, last.calls_in_server), (60, 0));
     }
+}
+
+/// A handler stands still, its queue and the log are full, and both stages wait for it: the end of
+/// the server does not.
+#[test]
+fn a_drain_that_is_cut_ends_whatever_the_stages_wait_for() {
+    let service = Tricky::new();
+    let mut config = keyed(config(service.clone()), 4, true);
+    config.handlers = 1;
+    config.limits.handler_queue = 1;
+    config.limits.log_capacity = 2;
+    config.limits.drain_timeout = Some(Duration::from_millis(100));
+    let server = Inside::start(config);
+    let mut peer = Peer::open(server.address);
+    let calls = (0..40).flat_map(|id| keyed_frame(id, key(1, id), b"hold"));
+    peer.send(&calls.collect::<Vec<u8>>());
+    service.await_held(1);
+    until("the log is full", || server.snapshots.take().keyed.expect("a log").backlog == 2);
+    let last = server.stop();
+    assert_eq!(last.limits["drain_cut"], 1);
+    assert!(last.calls_in_server > 0, "they were left behind, and are told: {last:?}");
+    service.open_gate();
 }
 
 #[test]

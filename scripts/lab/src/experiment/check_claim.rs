@@ -1,7 +1,7 @@
 //! Checks of claims: every kind has its fields, every name means something, no two contradict.
 
 use super::check::Check;
-use super::claim::{Claim, LineOf, PointOf, Test, Wanted};
+use super::claim::{Claim, Law, LineOf, PointOf, Test, Wanted};
 use super::file;
 use super::place::FileError;
 use super::{Experiment, Scalar};
@@ -9,7 +9,7 @@ use crate::metric::Metric;
 use crate::stats::knee;
 use toml::Spanned;
 
-const KINDS: &str = "ratio, value, flat, equal, within_model, knee";
+const KINDS: &str = "ratio, value, flat, equal, within_model, knee, fit";
 /// What an experiment is about unless it says otherwise.
 const METRIC: &str = "calls_per_s";
 
@@ -71,6 +71,12 @@ impl Check<'_> {
                 self.has_model(claim, experiment)?;
                 Test::WithinModel { line: a(self)?, tolerance: self.tolerance(claim)? }
             }
+            "fit" => {
+                let line = a(self)?;
+                let values = self.claim_values(claim, experiment, &line)?;
+                let (law, r_squared_min) = (self.law(claim)?, self.r_squared_min(claim)?);
+                Test::Fit { metric, line, values, law, r_squared_min }
+            }
             "knee" => {
                 let share = claim.share.as_ref();
                 let share = match share.map(|share| (*share.as_ref(), share.span())) {
@@ -102,6 +108,7 @@ impl Check<'_> {
             ("tolerance", claim.tolerance.is_some()),
             ("model", claim.model.is_some()),
             ("share", claim.share.is_some()),
+            ("law", claim.law.is_some()),
         ];
         let uses: &[&str] = match kind {
             "ratio" => &["metric", "b", "min", "max", "near", "tolerance", "model"],
@@ -109,6 +116,7 @@ impl Check<'_> {
             "flat" => &["metric", "values", "tolerance"],
             "equal" => &["metric", "b", "tolerance"],
             "within_model" => &["tolerance"],
+            "fit" => &["metric", "values", "law", "min"],
             "knee" => &["min", "max", "near", "tolerance", "model", "share"],
             _ => return Ok(()),
         };
@@ -149,6 +157,24 @@ impl Check<'_> {
                 "what is wanted? allowed: min and max or one of them; near with tolerance; or \
                  model = true with tolerance",
             ),
+        }
+    }
+
+    fn law(&self, claim: &file::Claim) -> Result<Law, FileError> {
+        let allowed = "allowed: batch, for B / (g + B c), or window, for min(k / (RTT + S), m / S)";
+        match claim.law.as_ref().map(|law| (law.get_ref().as_str(), law.span())) {
+            Some(("batch", _)) => Ok(Law::Batch),
+            Some(("window", _)) => Ok(Law::Window),
+            Some((other, at)) => self.refuse(at, format!("law {other:?}; {allowed}")),
+            None => self.refuse(claim.kind.span(), format!("the law is missing; {allowed}")),
+        }
+    }
+
+    fn r_squared_min(&self, claim: &file::Claim) -> Result<f64, FileError> {
+        match &claim.min {
+            Some(min) if (0.0..=1.0).contains(min.get_ref()) => Ok(*min.get_ref()),
+            Some(min) => self.refuse(min.span(), "min: the R squared of a fit is 0 to 1"),
+            None => self.refuse(claim.kind.span(), "min is missing: the least R squared"),
         }
     }
 

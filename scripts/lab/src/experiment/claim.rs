@@ -82,6 +82,19 @@ pub enum Test {
         /// Each point may be so far off, as a share.
         tolerance: f64,
     },
+    /// A law goes through the line.
+    Fit {
+        /// What is fitted.
+        metric: Metric,
+        /// The line.
+        line: LineOf,
+        /// Over these values.
+        values: Vec<Scalar>,
+        /// Which.
+        law: Law,
+        /// The share of the spread that it explains, at least: R squared.
+        r_squared_min: f64,
+    },
     /// Where the line stops to rise.
     Knee {
         /// The line.
@@ -91,6 +104,15 @@ pub enum Test {
         /// What is wanted of the knob's value there.
         wanted: Wanted,
     },
+}
+
+/// Laws that can be fitted, see [`crate::stats::fit`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    /// X(B) = B / (g + B c): a batch with a gap.
+    Batch,
+    /// X(k) = min(k / (RTT + S), m / S): a window of calls in flight.
+    Window,
 }
 
 /// What is wanted of a number.
@@ -140,7 +162,10 @@ impl Test {
             Test::Knee { line, share, wanted } => {
                 Some((format!("knee {share} {}/{}", line.group, line.line), *wanted))
             }
-            Test::Flat { .. } | Test::Equal { .. } | Test::WithinModel { .. } => None,
+            Test::Flat { .. }
+            | Test::Equal { .. }
+            | Test::WithinModel { .. }
+            | Test::Fit { .. } => None,
         }
     }
 }

@@ -122,6 +122,8 @@ pub(super) struct Claim {
     pub(super) tolerance: Option<Spanned<f64>>,
     /// Wanted is what the model predicts.
     pub(super) model: Option<bool>,
+    /// Of a fit: `batch` or `window`.
+    pub(super) law: Option<Spanned<String>>,
     /// Of a knee: it is where this share of the best is reached.
     pub(super) share: Option<Spanned<f64>>,
 }

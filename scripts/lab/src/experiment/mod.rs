@@ -11,7 +11,7 @@ mod place;
 mod point;
 
 pub use check::read;
-pub use claim::{Claim, LineOf, PointOf, Test, Wanted};
+pub use claim::{Claim, Law, LineOf, PointOf, Test, Wanted};
 pub use panel::{Panel, PanelKind, Unit};
 pub use place::FileError;
 #[cfg(test)]

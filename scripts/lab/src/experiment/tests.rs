@@ -110,6 +110,8 @@ fn a_bad_file_gives_one_line_with_the_place() {
     check("kind = \"ratio\"", "kind = \"ration\"", 22, "ratio, value, flat");
     check("kind = \"ratio\"", "kind = \"ratio\"\nshare = 0.5", 22, "has no share");
     check("min = 3.0", "min = 3.0\nmax = 2.0", 22, "at least 3 and at most 2");
+    check("kind = \"ratio\"", "kind = \"fit\"", 22, "has no b");
+    check("min = 3.0", "law = \"batch\"", 22, "has no law");
     check("min = 3.0", "", 22, "what is wanted?");
     check("min = 3.0", "near = 3.0", 22, "tolerance is missing");
     check("min = 3.0", "near = 3.0\ntolerance = -1.0", 26, "0 and more");

@@ -120,6 +120,16 @@ fn the_model_is_compared_point_by_point_and_by_its_knee() {
 }
 
 #[test]
+fn a_law_is_fitted_to_the_values_that_are_named() {
+    let fit = "kind = \"fit\"\na = { group = \"g\", line = \"x\" }\n";
+    let batch = format!("{fit}law = \"batch\"\nvalues = [1, 2, 5]\nmin = 0.9");
+    let finding = check(&batch, Verdict::Holds);
+    assert!(finding.seen.starts_with("R squared 0.9"), "{}", finding.seen);
+    check(&format!("{fit}law = \"window\"\nmin = 0.9"), Verdict::Holds);
+    check(&format!("{fit}law = \"batch\"\nvalues = [1]\nmin = 0.9"), Verdict::NotMeasured);
+}
+
+#[test]
 fn what_was_not_measured_is_neither_right_nor_wrong() {
     for claim in [
         format!("kind = \"ratio\"\n{ONE_TO_TEN}min = 3.0"),

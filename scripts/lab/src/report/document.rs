@@ -74,7 +74,7 @@ fn lead(content: &Content) -> String {
 }
 
 /// What makes figures worth less.
-fn warnings(content: &Content) -> Vec<String> {
+pub(super) fn warnings(content: &Content) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(signal) = &content.about.interrupted {
         warnings.push(format!("Interrupted ({signal}): only what was finished is here"));

@@ -60,6 +60,9 @@ fn print_verdicts(folder: &Folder, findings: &[Finding], content: &Content) {
         println!("  {:<18} {claim}", verdict.words());
         println!("  {:<18} seen {seen}; wanted {wanted}", "");
     }
+    for warning in document::warnings(content) {
+        println!("  note: {warning}");
+    }
     println!("report: {}", folder.path().join("report.html").display());
     println!("summary: {}", folder.path().join("summary.md").display());
 }

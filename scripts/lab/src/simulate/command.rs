@@ -2,9 +2,12 @@
 
 use super::options::{Format, SimulateOptions};
 use super::pipeline::{self, Load, Outcome, Setup, StageCost};
+use crate::usage::Usage;
+use anyhow::Context;
 use echo_common::quantity::grouped;
 use serde::Serialize;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 
 /// One row: what was asked for and what came out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -21,6 +24,13 @@ struct Page<'a> {
     /// Says what kind of numbers these are.
     kind: &'static str,
     rows: &'a [Row],
+}
+
+/// Runs every setup and prints what came out; gives the exit code.
+pub fn run(options: &SimulateOptions) -> anyhow::Result<u8> {
+    let page = simulate(options).map_err(Usage)?;
+    std::io::stdout().write_all(page.as_bytes()).context("cannot write to standard output")?;
+    Ok(0)
 }
 
 /// Runs every setup and gives what is to be printed. The error is one line.
