@@ -129,11 +129,11 @@ fn connections_above_the_limit_are_closed_and_counted() {
 /// spared for want of a threshold.
 #[test]
 fn idle_connections_end_but_none_with_a_call_in_flight_or_that_pings() {
-    let server = start(&[("--idle-timeout", "600ms"), ("--handlers", "4")]);
+    let server = start(&[("--idle-timeout", "1500ms"), ("--handlers", "4")]);
     let mut idle = open(server.address);
     idle.hadoop_echo(1, b"once");
     let mut busy = open(server.address);
-    busy.send(&sleep_call(1, 1500));
+    busy.send(&sleep_call(1, 3500));
     let mut pinging = open(server.address);
     pinging.hadoop_echo(1, b"once");
     let mut pinger = pinging.share();
@@ -155,7 +155,7 @@ fn idle_connections_end_but_none_with_a_call_in_flight_or_that_pings() {
 
 #[test]
 fn a_client_that_has_said_who_it_is_may_take_its_time_to_call() {
-    let server = start(&[("--handshake-timeout", "400ms")]);
+    let server = start(&[("--handshake-timeout", "1s")]);
     let mut silent = Peer::silent(server.address);
     silent.send(SIMPLE);
     let mut known = open(server.address);
