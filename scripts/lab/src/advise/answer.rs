@@ -259,7 +259,7 @@ fn best(rows: &[Row]) -> u64 {
 }
 
 /// A smaller gain than the rest of this is not worth a reader.
-const NEARLY: f64 = 0.97;
+const NEARLY: f64 = 0.95;
 
 #[cfg(test)]
 mod tests {

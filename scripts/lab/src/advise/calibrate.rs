@@ -19,6 +19,7 @@ pub(super) struct Run {
     pub(super) callers: u64,
     pub(super) calls_per_s: f64,
     pub(super) mean_us: f64,
+    pub(super) p50_us: f64,
     pub(super) p99_us: f64,
     /// The busiest reader, on a CPU or ready to run.
     pub(super) reader_busy_share: Option<f64>,
@@ -118,6 +119,7 @@ fn read(
         callers,
         calls_per_s: number("/calls_per_s")?,
         mean_us: number("/latency_us/mean")?,
+        p50_us: number("/latency_us/p50")?,
         p99_us: number("/latency_us/p99")?,
         reader_busy_share: busiest.max_by(f64::total_cmp),
         reader: observe(reader_threads).ok_or_else(|| missing("/server/readers"))?,
@@ -179,7 +181,9 @@ pub(super) fn demands(runs: &[Run]) -> Option<Demands> {
         .flatten()
         .map(|seen| seen.cpu_us_per_call)
         .sum();
-    let delay_us = light.mean_us - work_us - reader.paced_us - handler.paced_us;
+    // A busy host delays some calls by much: the median does not follow them.
+    let alone_us = if light.is_disturbed() { light.p50_us } else { light.mean_us };
+    let delay_us = alone_us - work_us - reader.paced_us - handler.paced_us;
     Some(Demands {
         origin: Origin::Measured,
         handlers: busy.handlers,
@@ -210,7 +214,7 @@ mod tests {
     fn report(calls_per_s: f64, reader: (f64, f64), costs: &str) -> Value {
         json!({
             "calls_per_s": calls_per_s,
-            "latency_us": {"mean": 100.0, "p99": 300.0},
+            "latency_us": {"mean": 100.0, "p50": 90.0, "p99": 300.0},
             "cpu_us_per_call": {"client": 6.0, "server": 40.0},
             "workers": [{"calls_per_pass": 1.5, "passes_per_turn": 2.0}],
             "verdict": {"others_cpu_share": 0.01, "steal_share": 0.02},
@@ -259,12 +263,14 @@ mod tests {
         let light = read(&report(5000.0, (50.0, 1.0), ""), 1, 1, 1).unwrap();
         let middle = read(&report(9000.0, (34.0, 1.0), ""), 1, 10, 10).unwrap();
         let busy = read(&report(20_000.0, (30.0, 3.0), ""), 1, 10, 100).unwrap();
-        let demands = demands(&[light, middle, busy]).unwrap();
+        let demands = demands(&[light.clone(), middle, busy]).unwrap();
         assert!((demands.reader.call_us - 28.0).abs() < 1e-9, "{:?}", demands.reader);
         assert!((demands.reader.pass_us - 6.0).abs() < 1e-9);
         assert_eq!(demands.handler.call_us, 5.0);
         assert_eq!(demands.delay_us, 100.0 - 50.0 - 5.0 - 6.0);
         assert_eq!(demands.light_p99_us, Some(300.0));
+        let light = Run { others_share: Some(0.5), ..light };
+        assert_eq!(super::demands(&[light]).unwrap().delay_us, 90.0 - 50.0 - 5.0 - 6.0);
         assert!(!demands.are_emulated());
         assert_eq!(super::demands(&[]), None);
     }

@@ -181,7 +181,8 @@ impl Demands {
             clients: count(circumstances.clients),
             readers: count(readers),
             handlers: count(self.handlers),
-            hand_over: HAND_OVER,
+            // One connection's calls, about: a reader goes on to the next without giving way.
+            hand_over: self.reader.calls_per_pass.round().clamp(1.0, 1e6) as u32,
             client: self.client.cost(),
             reader: self.reader.cost(),
             handler: self.handler.cost(),
@@ -198,7 +199,8 @@ impl Demands {
     }
 
     /// Calls in one pass of reader, handler and client. Those of the busiest measurement if the
-    /// simulator cannot tell, or if it makes no difference.
+    /// simulator cannot tell, or if it makes no difference. No reader has more in one pass than the
+    /// single one that was saturated; handlers and client can, when they have to wait for a core.
     fn calls_per_pass(&self, readers: u64, circumstances: &Circumstances) -> [f64; 3] {
         let stages = [&self.reader, &self.handler, &self.client];
         let known = stages.map(|stage| stage.calls_per_pass);
@@ -210,12 +212,11 @@ impl Demands {
             return known;
         };
         let found = [outcome.readers, outcome.handlers, outcome.client];
-        std::array::from_fn(|at| found[at].calls_per_pass.unwrap_or(known[at]))
+        let [reader, handler, client] =
+            std::array::from_fn(|at| found[at].calls_per_pass.unwrap_or(known[at]));
+        [reader.min(known[0]), handler, client]
     }
 }
-
-/// Readers with a synthetic cost pay for calls one by one, and hand over what they have paid for.
-const HAND_OVER: u32 = 16;
 
 #[cfg(test)]
 mod tests {
@@ -238,6 +239,36 @@ mod tests {
         assert!((demand.pass_us - 6.4).abs() < 1e-9 && (demand.call_us - 0.2).abs() < 1e-9);
         assert!((demand.cpu_us(16.0) - 0.6).abs() < 1e-9);
         assert!((demand.cpu_us(0.0) - 6.6).abs() < 1e-9, "no pass has less than one call");
+    }
+
+    /// More readers share the calls, so that a pass of theirs is no cheaper than the one that was
+    /// measured; a handler that waits for a core finds more to do.
+    #[test]
+    fn the_regime_is_that_of_the_number_of_readers() {
+        let demands = Demands {
+            origin: Origin::Measured,
+            reader: seen(&[(1.0, 34.0), (3.0, 30.0)]),
+            handler: seen(&[(1.0, 23.0), (4.0, 6.5)]),
+            client: seen(&[(1.0, 9.0), (4.0, 3.0)]),
+            handlers: 2,
+            workers: 1,
+            delay_us: 10.0,
+            light_p99_us: None,
+        };
+        let circumstances = Circumstances {
+            cores: Some(2),
+            client_apart: false,
+            clients: 30,
+            callers: 100,
+            caller_order: CallerOrder::Fixed,
+        };
+        let [one, two] = [1, 2].map(|readers| demands.system(readers, &circumstances));
+        assert!((one.reader.cpu_s * 1e6 - 30.0).abs() < 0.5, "{one:?}");
+        assert!(two.reader.cpu_s >= one.reader.cpu_s - 1e-9, "{two:?}");
+        assert!(two.handler.cpu_s < 6.5e-6 && two.client.cpu_s < 3e-6, "{two:?}");
+        let apart = Circumstances { client_apart: true, ..circumstances };
+        assert_eq!(demands.system(1, &apart).client.cpu_s, 0.0);
+        assert!(demands.system(1, &apart).client.holds_s > 0.0);
     }
 
     #[test]

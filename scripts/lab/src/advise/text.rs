@@ -316,6 +316,7 @@ mod tests {
             callers: 100,
             calls_per_s: 20_000.0,
             mean_us: 5000.0,
+            p50_us: 4000.0,
             p99_us: 9000.0,
             reader_busy_share: None,
             reader: seen,
