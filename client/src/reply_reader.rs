@@ -255,7 +255,7 @@ fn begin_body(
             Content::Reply { position: 0, matched: false }
         }
         Kind::Error => Content::Error { status: header.status, text: Vec::new() },
-        Kind::Call | Kind::Stats => {
+        Kind::Call | Kind::Stats | Kind::Replica | Kind::Join => {
             return damaged(head, frames, to).ok_or(Ending::NotAnAnswer(header.kind));
         }
     };

@@ -30,6 +30,10 @@ pub const FLAG_RESP_SIZE: u8 = 0x08;
 
 /// Flag: the call asks which handler executed it and as which one, the reply says so.
 pub const FLAG_WANT_EXECUTION: u8 = 0x10;
+/// Flag: the call is served and not answered, not even with an error (acks=0).
+pub const FLAG_NO_REPLY: u8 = 0x20;
+/// Flag: the call asks how many hold it, the reply says so.
+pub const FLAG_WANT_HELD: u8 = 0x40;
 
 /// Bytes of the extension that [`FLAG_HAS_KEY`] announces. Extensions follow one another in the
 /// order of their flags' bits.
@@ -39,6 +43,12 @@ pub const RESP_SIZE_LEN: usize = 4;
 /// Bytes of the block that a reply with [`FLAG_WANT_EXECUTION`] carries, behind its stages if it
 /// has those, too.
 pub const EXECUTION_LEN: usize = 12;
+/// Bytes of the block that a reply with [`FLAG_WANT_HELD`] carries, the last of the blocks.
+pub const HELD_LEN: usize = 12;
+/// Bytes of the epoch behind the header of a [`Kind::Replica`] or [`Kind::Join`] frame.
+pub const EPOCH_LEN: usize = 8;
+/// Bytes of the `since` behind the epoch of a [`Kind::Join`] frame.
+pub const SINCE_LEN: usize = 8;
 
 /// Bytes of the block that a reply with [`FLAG_WANT_STAGES`] carries behind its header.
 pub const STAGES_LEN: usize = 20;
@@ -147,6 +157,68 @@ impl Execution {
     }
 }
 
+/// How safe a call with [`FLAG_WANT_HELD`] was when it was answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// The leader's number of the call, from 1; 0 if it was not replicated.
+    pub sequence: u64,
+    /// How many held the call, the leader included.
+    pub holders: u16,
+    /// How many had to.
+    pub needed: u16,
+}
+
+impl Held {
+    /// The bytes on the wire.
+    pub fn encode(&self) -> [u8; HELD_LEN] {
+        let mut out = [0; HELD_LEN];
+        out[..8].copy_from_slice(&self.sequence.to_be_bytes());
+        out[8..10].copy_from_slice(&self.holders.to_be_bytes());
+        out[10..].copy_from_slice(&self.needed.to_be_bytes());
+        out
+    }
+
+    /// Reads the block.
+    pub fn decode(bytes: &[u8; HELD_LEN]) -> Held {
+        let [s0, s1, s2, s3, s4, s5, s6, s7, h0, h1, n0, n1] = *bytes;
+        Held {
+            sequence: u64::from_be_bytes([s0, s1, s2, s3, s4, s5, s6, s7]),
+            holders: u16::from_be_bytes([h0, h1]),
+            needed: u16::from_be_bytes([n0, n1]),
+        }
+    }
+}
+
+/// What a follower says in its replies: it holds every call of the epoch from `since` up to, and
+/// without, `next`. A reply to [`Kind::Replica`] has `next` alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Holding {
+    /// The first call held.
+    pub since: u64,
+    /// The first call that may be missing.
+    pub next: u64,
+}
+
+/// Bytes of a [`Holding`] in a [`Kind::Join`] reply.
+pub const HOLDING_LEN: usize = 16;
+
+impl Holding {
+    /// The bytes on the wire.
+    pub fn encode(&self) -> [u8; HOLDING_LEN] {
+        let mut out = [0; HOLDING_LEN];
+        out[..8].copy_from_slice(&self.since.to_be_bytes());
+        out[8..].copy_from_slice(&self.next.to_be_bytes());
+        out
+    }
+
+    /// Reads the payload.
+    pub fn decode(bytes: &[u8; HOLDING_LEN]) -> Holding {
+        let [s0, s1, s2, s3, s4, s5, s6, s7, next @ ..] = *bytes;
+        let since = u64::from_be_bytes([s0, s1, s2, s3, s4, s5, s6, s7]);
+        Holding { since, next: u64::from_be_bytes(next) }
+    }
+}
+
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -159,6 +231,12 @@ pub enum Kind {
     Error = 3,
     /// Asks for the server's counters; answered by the same kind with JSON as payload.
     Stats = 4,
+    /// A call on its way from a leader to a follower: the id is its sequence, the leader's epoch
+    /// comes first. Answered by a reply whose payload is a u64, the `next` of [`Holding`].
+    Replica = 5,
+    /// A leader asks a follower to hold its calls from the id on. Behind its epoch comes a u64: the
+    /// `since` that it knows of the follower, or 0. Answered by the same kind with a [`Holding`].
+    Join = 6,
 }
 
 /// The call id of an error that concerns the whole connection.
@@ -182,6 +260,8 @@ pub enum Status {
     Refused = 6,
     /// A time limit of the server ended the connection.
     TimedOut = 7,
+    /// Too few followers held the call within the server's time for it. Some may hold it.
+    TooFewHolders = 8,
 }
 
 impl Status {
@@ -195,6 +275,7 @@ impl Status {
             Status::Stopping => "stopping",
             Status::Refused => "refused",
             Status::TimedOut => "timed_out",
+            Status::TooFewHolders => "too_few_holders",
         }
     }
 
@@ -208,6 +289,7 @@ impl Status {
             5 => Status::Stopping,
             6 => Status::Refused,
             7 => Status::TimedOut,
+            8 => Status::TooFewHolders,
             _ => return None,
         })
     }
@@ -235,7 +317,7 @@ pub enum HeaderError {
     #[error("frame length {0} is below the {BODY_MIN} bytes of a header")]
     TooShort(u32),
     /// The kind byte is none of [`Kind`].
-    #[error("frame kind {0} is unknown (1 call, 2 reply, 3 error, 4 stats)")]
+    #[error("frame kind {0} is unknown (1 call, 2 reply, 3 error, 4 stats, 5 replica, 6 join)")]
     UnknownKind(u8),
 }
 
@@ -262,6 +344,8 @@ impl Header {
             2 => Kind::Reply,
             3 => Kind::Error,
             4 => Kind::Stats,
+            5 => Kind::Replica,
+            6 => Kind::Join,
             other => return Err(HeaderError::UnknownKind(other)),
         };
         let status = u16::from_be_bytes([s0, s1]);

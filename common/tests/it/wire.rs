@@ -2,14 +2,15 @@
 
 use echo_common::wire::detect::{Detected, detect};
 use echo_common::wire::native::{
-    BODY_MIN, Execution, FRAME_MAX_DEFAULT, HEADER_LEN, Header, HeaderError, Key, Kind, LENGTH_LEN,
-    PREAMBLE, PREAMBLE_LEN, Status, error_frame,
+    BODY_MIN, Execution, FRAME_MAX_DEFAULT, HEADER_LEN, Header, HeaderError, Held, Holding, Key,
+    Kind, LENGTH_LEN, PREAMBLE, PREAMBLE_LEN, Status, error_frame,
 };
 use echo_common::wire::split::{LengthError, Split, split};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-const KINDS: [Kind; 4] = [Kind::Call, Kind::Reply, Kind::Error, Kind::Stats];
+const KINDS: [Kind; 6] =
+    [Kind::Call, Kind::Reply, Kind::Error, Kind::Stats, Kind::Replica, Kind::Join];
 
 /// What a connection has seen so far: whole frames, and what is left behind them.
 #[derive(Debug, Default, PartialEq)]
@@ -148,9 +149,19 @@ proptest! {
     }
 
     #[test]
+    fn what_is_held_is_read_back_as_it_was_written(
+        sequence: u64, holders: u16, needed: u16, since: u64, next: u64,
+    ) {
+        let held = Held { sequence, holders, needed };
+        prop_assert_eq!(Held::decode(&held.encode()), held);
+        let holding = Holding { since, next };
+        prop_assert_eq!(Holding::decode(&holding.encode()), holding);
+    }
+
+    #[test]
     fn any_sixteen_bytes_are_a_header_that_writes_them_or_a_named_error(
         bytes: [u8; HEADER_LEN],
-        kind in 0u8..8,
+        kind in 0u8..10,
         short in 0u32..24,
     ) {
         let mut near = bytes;
@@ -165,7 +176,7 @@ proptest! {
                     prop_assert_eq!(&length.to_be_bytes()[..], &bytes[..LENGTH_LEN]);
                 }
                 Err(HeaderError::UnknownKind(kind)) => {
-                    prop_assert!(kind == bytes[4] && !(1..=4).contains(&kind));
+                    prop_assert!(kind == bytes[4] && !(1..=6).contains(&kind));
                 }
             }
         }
@@ -199,7 +210,7 @@ fn lengths_add_up_around_every_power_of_two() {
     let powers = (0..=24).map(|shift| 1usize << shift);
     let sizes = powers.flat_map(|power| [power - 1, power, power + 1]);
     for payload in sizes.filter(|&payload| payload + 64 <= FRAME_MAX_DEFAULT) {
-        for (kind, extensions) in KINDS.into_iter().zip([0, 4, 16, 20]) {
+        for (kind, extensions) in KINDS.into_iter().zip([0, 4, 16, 20, 8, 16]) {
             let header = Header::new(kind, 0xff, u64::MAX, extensions, payload);
             assert_eq!(header.rest_len(), extensions + payload);
             assert_eq!(header.frame_len(), HEADER_LEN + extensions + payload);
@@ -247,6 +258,6 @@ fn the_limit_is_the_last_length_taken_and_the_header_the_first() {
 fn every_status_keeps_its_number() {
     let known: Vec<u16> =
         (0..=u16::MAX).filter(|&value| Status::from_wire(value).is_some()).collect();
-    assert_eq!(known, [1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(known, [1, 2, 3, 4, 5, 6, 7, 8]);
     assert!(known.iter().all(|&value| Status::from_wire(value).map(|s| s as u16) == Some(value)));
 }
