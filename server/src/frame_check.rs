@@ -23,7 +23,13 @@ pub(crate) struct Checked {
 const FLAGS_KNOWN: u8 = native::FLAG_HAS_KEY
     | native::FLAG_WANT_STAGES
     | native::FLAG_RESP_SIZE
+    | native::FLAG_ACKS_ALL
+    | native::FLAG_NO_REPLY
+    | native::FLAG_WANT_HELD
     | native::FLAG_WANT_EXECUTION;
+
+/// acks=0 and acks=all.
+const ACKS_BOTH: u8 = native::FLAG_NO_REPLY | native::FLAG_ACKS_ALL;
 
 /// Checks the frame at the front of `bytes`; `None` while it is incomplete and right so far.
 #[inline]
@@ -34,10 +40,15 @@ pub(crate) fn check(bytes: &[u8], limits: &ReadLimits) -> Result<Option<Checked>
     let is_stats = match header.kind {
         Kind::Call => false,
         Kind::Stats => true,
+        Kind::Replica | Kind::Join => return check_replica(found, &header),
         kind => return Err(Refusal::malformed(format!("a client may not send {kind:?} frames"))),
     };
     if header.flags & !FLAGS_KNOWN != 0 || (is_stats && header.flags != 0) {
         return Err(Refusal::malformed(format!("unknown flags {:#04x}", header.flags)));
+    }
+    if header.flags & ACKS_BOTH == ACKS_BOTH {
+        let why = "a call cannot want no reply and one that all have acknowledged";
+        return Err(Refusal::malformed(why.into()));
     }
     if header.rest_len() < extensions_len(&header) {
         return Err(Refusal::malformed("the frame is too short for its flags".into()));
@@ -55,4 +66,20 @@ pub(crate) fn check(bytes: &[u8], limits: &ReadLimits) -> Result<Option<Checked>
     let has_flags = header.flags != 0 || header.status != 0;
     let wants_stages = header.flags & native::FLAG_WANT_STAGES != 0;
     Ok(Some(Checked { length, weight: charge(&header, rest), is_stats, has_flags, wants_stages }))
+}
+
+/// The same for frames that a leader sends.
+#[cold]
+fn check_replica(found: Split, header: &Header) -> Result<Option<Checked>, Refusal> {
+    let rest_min = match header.kind {
+        Kind::Join => native::EPOCH_LEN + native::SINCE_LEN,
+        _ => native::EPOCH_LEN,
+    };
+    if header.flags != 0 || header.rest_len() < rest_min {
+        let why = format!("a frame of kind {:?} with flags or without its words", header.kind);
+        return Err(Refusal::malformed(why));
+    }
+    let Split::Frame(length) = found else { return Ok(None) };
+    let (is_stats, has_flags, wants_stages) = (false, true, false);
+    Ok(Some(Checked { length, weight: length, is_stats, has_flags, wants_stages }))
 }

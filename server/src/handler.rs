@@ -19,7 +19,9 @@ use echo_common::wire::native::{
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+mod acked;
 mod hadoop;
+pub(crate) use acked::Acking;
 
 /// Serves runs of calls on the thread that owns it: a handler, or a reader without handlers.
 pub(crate) struct Executor {
@@ -36,6 +38,7 @@ pub(crate) struct Executor {
     arrivals: Option<Vec<(u64, u32)>>,
     /// The last execution here of a call that asked for it.
     execution: Execution,
+    acking: Acking,
 }
 
 impl Executor {
@@ -45,6 +48,7 @@ impl Executor {
         snapshots: Arc<Snapshots>,
         cost: HandlerCost,
         hadoop: Arc<Hadoop>,
+        acking: Acking,
         time_calls: bool,
         number: usize,
     ) -> Executor {
@@ -59,6 +63,7 @@ impl Executor {
             taken_ns: 0,
             arrivals: time_calls.then(Vec::new),
             execution: Execution { handler: number as u32, number: 0 },
+            acking,
         }
     }
 
@@ -94,6 +99,7 @@ impl Executor {
         for calls in batch {
             self.serve_run(calls, meters);
         }
+        self.replicate(meters);
         self.responder.flush(meters);
         if let Some(arrivals) = self.arrivals.as_mut().filter(|arrivals| !arrivals.is_empty()) {
             let now_ns = clock::now_ns();
@@ -116,10 +122,10 @@ impl Executor {
         let mut at = 0;
         while at < calls.frames.len() {
             let header = header_at(&calls.frames[at..]);
-            replies.push_small(&error_frame(header.id, why, text), &[]);
+            self.refuse_one(&header, why, text, &mut replies);
             at += header.frame_len();
         }
-        self.responder.append(calls, replies, meters);
+        self.leave(calls, replies, meters);
         self.responder.flush(meters);
     }
 
@@ -139,8 +145,7 @@ impl Executor {
         let frames = std::mem::take(&mut calls.frames);
         if calls.plain && self.in_place {
             echo_in_place(frames, calls.count, &mut replies);
-            self.responder.append(calls, replies, meters);
-            return;
+            return self.leave(calls, replies, meters);
         }
         let frames = frames.freeze();
         if frames.len() < LARGE_BODY {
@@ -157,7 +162,7 @@ impl Executor {
                 at += self.fail_one(&frames, at, &mut replies, meters);
             }
         }
-        self.responder.append(calls, replies, meters);
+        self.leave(calls, replies, meters);
     }
 
     /// Serves the call at `at`; returns its length. Nothing of its reply is in `replies` unless
@@ -166,27 +171,48 @@ impl Executor {
     fn serve_one(&mut self, calls: &Calls, frames: &Bytes, at: usize, replies: &mut Owed) -> usize {
         let header = header_at(&frames[at..]);
         let rest = &frames[at + HEADER_LEN..at + header.frame_len()];
-        if header.kind != Kind::Call {
-            self.stats(&header, replies);
-            return header.frame_len();
+        match header.kind {
+            Kind::Call => {}
+            Kind::Replica | Kind::Join => {
+                self.follow(calls, &header, rest, replies);
+                return header.frame_len();
+            }
+            Kind::Stats | Kind::Reply | Kind::Error => {
+                self.stats(&header, replies);
+                return header.frame_len();
+            }
         }
         self.cost.pay(calls.read_ns);
         let reply = self.service.serve(Call::new(header, rest));
-        if header.flags & (FLAG_WANT_STAGES | FLAG_WANT_EXECUTION) == 0 {
+        if header.flags & acked::FLAGS != 0 {
+            self.acknowledge(calls, frames, &header, rest, reply, replies);
+        } else if header.flags & (FLAG_WANT_STAGES | FLAG_WANT_EXECUTION) == 0 {
             let head = |length| Header::new(Kind::Reply, 0, header.id, 0, length).encode();
             encode(frames, &header, reply, replies, head);
         } else {
-            let mut head = ReplyHead::new(header.id);
-            if header.flags & FLAG_WANT_STAGES != 0 {
-                head.add_stages(&self.stages(calls, &reply, replies));
-            }
-            if header.flags & FLAG_WANT_EXECUTION != 0 {
-                self.execution.number += 1;
-                head.add_execution(&self.execution);
-            }
+            let head = self.reply_head(calls, &header, &reply, replies);
             encode(frames, &header, reply, replies, |length| head.of(length));
         }
         header.frame_len()
+    }
+
+    /// The head of a reply that carries what its call asked for.
+    fn reply_head(
+        &mut self,
+        calls: &Calls,
+        call: &Header,
+        reply: &Reply<'_>,
+        replies: &mut Owed,
+    ) -> ReplyHead {
+        let mut head = ReplyHead::new(call.id);
+        if call.flags & FLAG_WANT_STAGES != 0 {
+            head.add_stages(&self.stages(calls, reply, replies));
+        }
+        if call.flags & FLAG_WANT_EXECUTION != 0 {
+            self.execution.number += 1;
+            head.add_execution(&self.execution);
+        }
+        head
     }
 
     /// How long a call that is served now has spent in each stage; the time until the write is
@@ -219,11 +245,17 @@ impl Executor {
         replies.push_small(&head.encode(), body.as_bytes());
     }
 
-    fn fail_one(&self, frames: &Bytes, at: usize, replies: &mut Owed, meters: &OutMeters) -> usize {
+    fn fail_one(
+        &mut self,
+        frames: &Bytes,
+        at: usize,
+        replies: &mut Owed,
+        meters: &OutMeters,
+    ) -> usize {
         meters.panics.add(1);
         let header = header_at(&frames[at..]);
-        let failure = error_frame(header.id, Status::Internal, "the handler failed on this call");
-        replies.push_small(&failure, &[]);
+        let text = "the handler failed on this call";
+        self.refuse_one(&header, Status::Internal, text, replies);
         header.frame_len()
     }
 }

@@ -24,7 +24,8 @@ fn main() -> ExitCode {
         Err(why) => return fail(USAGE, &why),
     };
     if options.show_limits {
-        print(&plan.config.limits.table());
+        let replication = plan.config.replication.map_or_else(String::new, |plan| plan.table());
+        print(&(plan.config.limits.table() + &replication));
         return ExitCode::SUCCESS;
     }
     match run(plan) {

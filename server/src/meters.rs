@@ -2,7 +2,9 @@
 //! readers of the counters see each number whole, and old by at most a few instructions.
 
 use crate::call_times::CallTimes;
+use crate::fault_injection::FaultMeters;
 use crate::keyed_meters::KeyedMeters;
+use crate::replication::ReplicatorMeters;
 use crossbeam_utils::CachePadded;
 use echo_common::cpu_time;
 use std::sync::OnceLock;
@@ -161,6 +163,8 @@ pub struct OutMeters {
     pub replies: Counter,
     /// Replies (error replies too) dropped because their connection had ended.
     pub undeliverable: Counter,
+    /// Calls without a reply: they asked for none, or `--inject drop` took it.
+    pub omitted: Counter,
     /// Bytes that sockets took.
     pub bytes: Counter,
     /// Write system calls.
@@ -280,6 +284,10 @@ pub struct Meters {
     pub handlers: Vec<CachePadded<HandlerMeters>>,
     /// What only `--dispatch keyed` counts.
     pub keyed: KeyedMeters,
+    /// What only a server with followers counts.
+    pub replicator: ReplicatorMeters,
+    /// Faults that `--inject` made.
+    pub faults: FaultMeters,
     /// The limits.
     pub limits: LimitMeters,
 }
@@ -293,6 +301,8 @@ impl Meters {
                 .map(|i| HandlerMeters::new(format!("handler-{i:02}")))
                 .collect(),
             keyed: KeyedMeters::default(),
+            replicator: ReplicatorMeters::default(),
+            faults: FaultMeters::default(),
             limits: LimitMeters::default(),
         }
     }
@@ -300,7 +310,8 @@ impl Meters {
     /// What every thread that writes has counted of it.
     pub fn out(&self) -> impl Iterator<Item = &OutMeters> {
         let readers = self.readers.iter().map(|reader| &reader.out);
-        readers.chain(self.handlers.iter().map(|handler| &handler.out))
+        let handlers = self.handlers.iter().map(|handler| &handler.out);
+        readers.chain(handlers).chain([&self.replicator.out])
     }
 
     /// Calls read so far, stats calls apart.

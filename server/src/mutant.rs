@@ -25,6 +25,8 @@ pub(crate) enum Mutant {
     WakeAnsweredLate,
     /// The reader is woken before there is anything in its mailbox.
     WokenBeforePush,
+    /// The replicator is woken before there is anything in its inbox.
+    OfferedAfterWake,
     /// Only one of the listeners that wait for room hears of it.
     RoomForOne,
     /// A writable edge that finds a writer at work is forgotten.

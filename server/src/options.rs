@@ -195,13 +195,18 @@ pub struct Options {
     /// How calls are dispatched.
     #[command(flatten)]
     pub keyed: KeyedOptions,
+    /// How calls are replicated, and what is done wrong.
+    #[command(flatten)]
+    pub replication: ReplicationOptions,
     /// Print every limit with its value and counter, and end.
     #[arg(long)]
     pub show_limits: bool,
 }
 
 mod keyed;
+mod replication;
 pub use keyed::{Dispatch, KeyedOptions, Switch};
+pub use replication::ReplicationOptions;
 
 /// Options checked against this machine: what to run, and what to say first.
 pub struct Plan {
@@ -261,6 +266,9 @@ impl Options {
         let costs = self.keyed.costs(costs)?;
         notes.extend(costs.describe().map(|costs| format!("synthetic costs per call: {costs}")));
         let limits = self.limits(handlers, &mut notes)?;
+        let replication = self.replication.replication()?;
+        let faults = self.replication.faults()?;
+        notes.extend(replication::notes(replication.as_ref(), &faults));
         let config = Config {
             address,
             readers,
@@ -281,6 +289,8 @@ impl Options {
             costs,
             time_calls: metrics.is_some(),
             keyed,
+            replication,
+            faults,
         };
         let metrics = metrics.map(|address| (address, self.allow.clone()));
         Ok(Plan { config, stats: self.stats, metrics, notes })

@@ -141,6 +141,13 @@ impl Owed {
         }
     }
 
+    /// Overwrites bytes of the first piece, which a reply's head is in.
+    pub(crate) fn patch_front(&mut self, at: usize, bytes: &[u8]) {
+        if let Some(Segment { bytes: Piece::Gathered(piece), .. }) = self.segments.front_mut() {
+            piece[at..at + bytes.len()].copy_from_slice(bytes);
+        }
+    }
+
     /// Adds a frame that answers no call.
     pub(crate) fn push_unanswered(&mut self, frame: &[u8]) {
         self.gather(0).extend_from_slice(frame);

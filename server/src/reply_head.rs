@@ -2,11 +2,11 @@
 //! call asked for, in the order of their flags.
 
 use echo_common::wire::native::{
-    EXECUTION_LEN, Execution, FLAG_WANT_EXECUTION, FLAG_WANT_STAGES, HEADER_LEN, Header, Kind,
-    STAGES_LEN, Stages,
+    EXECUTION_LEN, Execution, FLAG_WANT_EXECUTION, FLAG_WANT_HELD, FLAG_WANT_STAGES, HEADER_LEN,
+    HELD_LEN, Header, Held, Kind, STAGES_LEN, Stages,
 };
 
-const HEAD_MAX: usize = HEADER_LEN + STAGES_LEN + EXECUTION_LEN;
+const HEAD_MAX: usize = HEADER_LEN + STAGES_LEN + EXECUTION_LEN + HELD_LEN;
 
 /// See the module's text.
 #[derive(Clone, Copy)]
@@ -29,6 +29,13 @@ impl ReplyHead {
 
     pub(crate) fn add_execution(&mut self, execution: &Execution) {
         self.add(FLAG_WANT_EXECUTION, &execution.encode());
+    }
+
+    /// Adds the last block; returns where in the head it is.
+    pub(crate) fn add_held(&mut self, held: &Held) -> usize {
+        let at = self.len;
+        self.add(FLAG_WANT_HELD, &held.encode());
+        at
     }
 
     fn add(&mut self, flag: u8, block: &[u8]) {

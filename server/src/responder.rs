@@ -5,6 +5,7 @@ use crate::call::Calls;
 use crate::meters::OutMeters;
 use crate::outbox::{Appended, Outbox};
 use crate::owed::Owed;
+use crate::replicator::Answer;
 use std::sync::Arc;
 
 /// Buffers kept for the next batch, of at most 64 KiB each.
@@ -34,6 +35,16 @@ impl Responder {
             Appended::Closed(dropped) => meters.undeliverable.add(u64::from(dropped)),
         }
         self.give_back(replies);
+    }
+
+    /// Takes over the reply to one call.
+    pub(crate) fn answer(&mut self, answer: Answer, meters: &OutMeters) {
+        let Answer { outbox, weight, mut reply, .. } = answer;
+        match outbox.append(&mut reply, 1, weight) {
+            Appended::Flush => self.dirty.push(outbox),
+            Appended::Queued => {}
+            Appended::Closed(dropped) => meters.undeliverable.add(u64::from(dropped)),
+        }
     }
 
     /// Sends something that is no reply to a call of a run.

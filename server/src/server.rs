@@ -1,22 +1,19 @@
 //! Builds the rooms, starts and joins the threads, and knows the order of draining: listener,
-//! readers (whose connections wait for their replies), call queue, handlers.
+//! readers (whose connections wait for their replies), call queue, handlers, replicator.
 
 use crate::admission::Admission;
 use crate::call_queue::CallQueue;
 use crate::complaints::{Complaints, say};
-use crate::cost::StageCosts;
-use crate::hadoop::Hadoop;
 use crate::handler::{self, Executor};
 use crate::handler_cost::HandlerCost;
 use crate::intake::Intake;
-use crate::keyed::{KeyedDispatch, KeyedRooms};
-use crate::limits::Limits;
-use crate::listener::{self, Assign, Listener, SocketBuffers};
+use crate::keyed::KeyedRooms;
+use crate::listener::{self, Listener};
 use crate::mailbox::Mailbox;
 use crate::meters::Meters;
 use crate::reader::{MAILBOX, PACER, Reader, ReaderState};
 use crate::reader_cost::ReaderCost;
-use crate::service::Service;
+use crate::replicas::ReplicaRooms;
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::threads::{Report, join, settle, spawn, tell};
 use echo_common::clock;
@@ -29,55 +26,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Everything a server is made of.
-pub struct Config {
-    /// Where to listen; port 0 takes any free port.
-    pub address: SocketAddr,
-    /// Reader threads, at least 1.
-    pub readers: usize,
-    /// Handler threads; 0 serves calls on the readers.
-    pub handlers: usize,
-    /// CPU of each reader; empty leaves them unpinned.
-    pub reader_cpus: Vec<usize>,
-    /// CPU of each handler; empty leaves them unpinned.
-    pub handler_cpus: Vec<usize>,
-    /// Whether a thread that cannot be pinned ends the start.
-    pub strict_pin: bool,
-    /// How connections are dealt to readers.
-    pub assign: Assign,
-    /// The bounds.
-    pub limits: Limits,
-    /// Networks that may connect; empty for all.
-    pub allow: Vec<ipnet::IpNet>,
-    /// Kernel buffers of accepted sockets.
-    pub buffers: SocketBuffers,
-    /// Whether stats calls are answered.
-    pub remote_stats: bool,
-    /// What is served.
-    pub service: Arc<dyn Service>,
-    /// How Hadoop RPC is served, where [`Limits::max_packet_size`] lets it be spoken.
-    pub hadoop: Arc<Hadoop>,
-    /// Synthetic costs of the stages.
-    pub costs: StageCosts,
-    /// Whether it is counted how long calls are in the server, which costs a clock read per batch.
-    pub time_calls: bool,
-    /// How calls are dispatched by their key; none lets all handlers take from one queue.
-    pub keyed: Option<KeyedDispatch>,
-}
-
-/// With a service that costs far less than a wake-up, so many runs may wait for each handler that
-/// is awake: about 35 us of work, most of it one write each. Waking another one takes 3 us on the
-/// same core and 25 us across cores here, and then both move each other's cache lines. 10 readers,
-/// 10 handlers, 30 x 1, 2 cores, x floor: 0.75 with 0, 0.84 with 16.
-const BACKLOG_OF_CHEAP_CALLS: usize = 16;
-
-impl Config {
-    /// Runs that may wait for each handler that is awake before another one is woken.
-    fn backlog_max(&self) -> usize {
-        let cheap = self.costs.handler.is_none() && self.service.batch_max() > 1;
-        if cheap { BACKLOG_OF_CHEAP_CALLS } else { 0 }
-    }
-}
+pub use crate::config::Config;
 
 /// Why a server did not start or did not end well.
 #[derive(Debug, Error)]
@@ -113,6 +62,7 @@ pub struct Server {
     readers: Vec<Arc<Mailbox>>,
     queue: Option<Arc<CallQueue>>,
     keyed: Option<KeyedRooms>,
+    replicas: ReplicaRooms,
     drain_timeout: Option<Duration>,
     stopper: Stopper,
     reports: mpsc::Receiver<Report>,
@@ -174,14 +124,16 @@ impl Server {
                 config.backlog_max(),
             ))
         });
-        let snapshots = Arc::new(Snapshots::new(
+        let replicas = ReplicaRooms::new(config.replication.as_ref())?;
+        let snapshots = Snapshots::new(
             Arc::clone(&meters),
             queue.clone(),
             keyed.as_ref().map(|rooms| Arc::clone(&rooms.log)),
             Arc::clone(&admission),
             config.remote_stats,
             config.costs,
-        ));
+        );
+        let snapshots = Arc::new(snapshots.and_replicas(&replicas, config.faults.clone()));
         let (reports, received) = mpsc::channel();
         let poll = Poll::new()?;
         let stopper = Stopper {
@@ -195,6 +147,7 @@ impl Server {
             readers: Vec::new(),
             queue,
             keyed,
+            replicas,
             drain_timeout: limits.drain_timeout,
             stopper,
             reports: received,
@@ -204,6 +157,9 @@ impl Server {
         server.start_readers(&config, &meters, &complaints)?;
         server.start_handlers(&config, &meters)?;
         server.start_keyed(&config, &meters)?;
+        let reports_to = &server.stopper.reports;
+        let replicator = server.replicas.start(&config, &meters, &complaints, reports_to)?;
+        server.threads.workers.extend(replicator);
         server.await_started(server.threads.workers.len(), config.strict_pin)?;
         let listener = Listener {
             poll,
@@ -243,7 +199,12 @@ impl Server {
                 mailbox,
                 cost,
                 intake: Intake::new(limits, Arc::clone(meters), number),
-                executor: self.executor(config, HandlerCost::new(served_here, seed), number),
+                executor: self.executor(
+                    config,
+                    meters,
+                    HandlerCost::new(served_here, seed),
+                    number,
+                ),
                 queue: self.queue.clone(),
                 flow: config.limits.flow(),
                 complaints: Arc::clone(complaints),
@@ -270,7 +231,7 @@ impl Server {
             let Some((queue, taker)) = self.door_of(number) else { return Ok(()) };
             let seed = HANDLER_SEEDS + number as u64;
             let cost = HandlerCost::new(config.costs.handler, seed);
-            let executor = self.executor(config, cost, number);
+            let executor = self.executor(config, meters, cost, number);
             let meters = Arc::clone(meters);
             let cpu = config.handler_cpus.get(number).copied();
             let reports = self.stopper.reports.clone();
@@ -305,10 +266,17 @@ impl Server {
         Ok(())
     }
 
-    fn executor(&self, config: &Config, cost: HandlerCost, number: usize) -> Executor {
+    fn executor(
+        &self,
+        config: &Config,
+        meters: &Arc<Meters>,
+        cost: HandlerCost,
+        number: usize,
+    ) -> Executor {
+        let acking = self.replicas.acking(meters, &config.faults);
         let (service, hadoop) = (Arc::clone(&config.service), Arc::clone(&config.hadoop));
         let snapshots = Arc::clone(&self.snapshots);
-        Executor::new(service, snapshots, cost, hadoop, config.time_calls, number)
+        Executor::new(service, snapshots, cost, hadoop, acking, config.time_calls, number)
     }
 
     /// Waits until every thread has said where it runs; says which could not be pinned.
@@ -361,6 +329,7 @@ impl Server {
         if let Some(queue) = &self.queue {
             queue.close();
         }
+        self.replicas.stop();
         // A handler may be inside a call that nobody waits for any more: it is left behind.
         let cut_ns = from_now(CUT_TIME);
         let until_ns = if drained { until_ns.map(|ns| ns.max(cut_ns)) } else { Some(cut_ns) };

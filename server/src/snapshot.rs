@@ -5,9 +5,13 @@ use crate::admission::Admission;
 use crate::call_queue::CallQueue;
 use crate::call_times::CallTimesSum;
 use crate::cost::StageCosts;
+use crate::fault_injection::{Fault, FaultsSnapshot};
+use crate::holdings::{EpochSnapshot, Holdings};
 use crate::keyed_meters::KeyedSnapshot;
 use crate::meters::{Meters, OutMeters};
 use crate::ordered_log::OrderedLog;
+use crate::replicas::ReplicaRooms;
+use crate::replication::ReplicationSnapshot;
 use echo_common::{clock, cpu_time};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -42,6 +46,8 @@ pub struct Snapshot {
     pub replies: u64,
     /// Replies dropped because their connection had ended.
     pub replies_undeliverable: u64,
+    /// Calls that got no reply: they asked for none (acks=0), or `--inject drop` took it.
+    pub replies_omitted: u64,
     /// Calls that the service failed on by panicking.
     pub handler_panics: u64,
     /// Bytes read.
@@ -64,6 +70,12 @@ pub struct Snapshot {
     pub queue: Option<QueueSnapshot>,
     /// The stages of `--dispatch keyed`; absent without it.
     pub keyed: Option<KeyedSnapshot>,
+    /// What this server does as a leader; absent without followers.
+    pub replication: Option<ReplicationSnapshot>,
+    /// What it holds of other leaders' calls.
+    pub holdings: Vec<EpochSnapshot>,
+    /// Faults that it makes on purpose; absent without `--inject`.
+    pub faults: Option<FaultsSnapshot>,
     /// How often each limit acted.
     pub limits: BTreeMap<&'static str, u64>,
 }
@@ -143,6 +155,10 @@ pub struct Snapshots {
     admission: Arc<Admission>,
     remote: bool,
     costs: StageCosts,
+    holdings: Arc<Holdings>,
+    /// On a leader.
+    min_insync: Option<u16>,
+    faults: Vec<Fault>,
 }
 
 impl Snapshots {
@@ -155,7 +171,24 @@ impl Snapshots {
         remote: bool,
         costs: StageCosts,
     ) -> Snapshots {
-        Snapshots { started_ns: clock::now_ns(), meters, queue, log, admission, remote, costs }
+        Snapshots {
+            started_ns: clock::now_ns(),
+            meters,
+            queue,
+            log,
+            admission,
+            remote,
+            costs,
+            holdings: Arc::new(Holdings::new(0)),
+            min_insync: None,
+            faults: Vec::new(),
+        }
+    }
+
+    /// Looks at replication, too, and at the faults that are made.
+    pub(crate) fn and_replicas(self, rooms: &ReplicaRooms, faults: Vec<Fault>) -> Snapshots {
+        let holdings = Arc::clone(&rooms.holdings);
+        Snapshots { holdings, min_insync: rooms.min_insync(), faults, ..self }
     }
 
     /// Whether stats calls are answered.
@@ -181,6 +214,9 @@ impl Snapshots {
         // Ends before beginnings: what happens meanwhile is in the server, and not below zero.
         let replies = out(|out| out.replies.get());
         let replies_undeliverable = out(|out| out.undeliverable.get());
+        let replies_omitted = out(|out| out.omitted.get());
+        let faults = meters.faults.snapshot(&self.faults);
+        let doubled = faults.as_ref().map_or(0, |faults| faults.doubled);
         let calls = meters.calls();
         let stats_calls = meters.readers.iter().map(|reader| reader.stats_calls.get()).sum();
         Snapshot {
@@ -195,12 +231,14 @@ impl Snapshots {
             },
             replies,
             replies_undeliverable,
+            replies_omitted,
             handler_panics: out(|out| out.panics.get()),
             bytes_out: out(|out| out.bytes.get()),
             writes: out(|out| out.writes.get()),
             calls,
             stats_calls,
-            calls_in_server: (calls + stats_calls).saturating_sub(replies + replies_undeliverable),
+            calls_in_server: (calls + stats_calls + doubled)
+                .saturating_sub(replies + replies_undeliverable + replies_omitted),
             bytes_in: meters.readers.iter().map(|reader| reader.bytes_in.get()).sum(),
             reads: meters.readers.iter().map(|reader| reader.reads.get()).sum(),
             polls: meters.readers.iter().map(|reader| reader.polls.get()).sum(),
@@ -209,6 +247,11 @@ impl Snapshots {
             handlers: self.handlers(),
             queue: self.queue.as_deref().map(|queue| self.queue(queue)),
             keyed: self.log.as_deref().map(|log| meters.keyed.snapshot(log, &meters.limits)),
+            replication: self.min_insync.map(|min_insync| {
+                meters.replicator.snapshot(self.holdings.own_epoch(), min_insync)
+            }),
+            holdings: self.holdings.snapshot(),
+            faults,
             limits: meters.limits.all().collect(),
         }
     }

@@ -14,13 +14,19 @@ fn per(count: u64, events: u64) -> f64 {
     if events == 0 { 0.0 } else { count as f64 / events as f64 }
 }
 
+/// What must be known before any figure.
+fn label(now: &Snapshot) -> String {
+    let faults = now.faults.as_ref().map(|faults| faults.inject.join(", "));
+    let faults = faults.map_or_else(String::new, |faults| format!("faults injected ({faults}): "));
+    faults + if now.emulated { "emulated: " } else { "" }
+}
+
 /// What happened between two snapshots, on one line.
 pub fn line(before: &Snapshot, now: &Snapshot) -> String {
     let elapsed_ns = now.uptime_ns - before.uptime_ns;
     let rate = (now.calls - before.calls) as f64 / (elapsed_ns as f64 / 1e9);
-    let emulated = if now.emulated { "emulated: " } else { "" };
     let rate = grouped(rate as u64);
-    let mut out = format!("{emulated}{rate} calls/s, {} connections", now.connections_open);
+    let mut out = format!("{}{rate} calls/s, {} connections", label(now), now.connections_open);
     out += "; readers busy (calls per wake-up):";
     for (reader, was) in now.readers.iter().zip(&before.readers) {
         let busy = busy(
@@ -37,6 +43,12 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
     }
     if let (Some(keyed), Some(was)) = (&now.keyed, &before.keyed) {
         out += &dispatch(keyed, was, elapsed_ns);
+    }
+    if let Some(replication) = &now.replication {
+        let in_sync = replication.followers.iter().filter(|follower| follower.in_sync).count();
+        let followers = replication.followers.len();
+        let waiting = grouped(replication.waiting);
+        let _ = write!(out, "; {in_sync} of {followers} followers in sync, {waiting} calls wait");
     }
     if !now.handlers.is_empty() {
         out += "; handlers busy:";
@@ -79,7 +91,7 @@ pub fn summary(last: &Snapshot) -> String {
     let mut out = format!(
         "{}served {} calls in {seconds:.1} s: {} replies sent, {} undeliverable, \
          {} handler panics, {} CPU per call",
-        if last.emulated { "emulated: " } else { "" },
+        label(last),
         grouped(last.calls),
         grouped(last.replies),
         grouped(last.replies_undeliverable),
@@ -89,13 +101,15 @@ pub fn summary(last: &Snapshot) -> String {
     out += "\ncounters:";
     let _ = write!(
         out,
-        " calls={} stats_calls={} replies={} replies_undeliverable={} calls_in_server={} \
+        " calls={} stats_calls={} replies={} replies_undeliverable={} replies_omitted={} \
+         calls_in_server={} \
          handler_panics={} \
          bytes_in={} bytes_out={} reads={} writes={}",
         last.calls,
         last.stats_calls,
         last.replies,
         last.replies_undeliverable,
+        last.replies_omitted,
         last.calls_in_server,
         last.handler_panics,
         last.bytes_in,
@@ -108,6 +122,27 @@ pub fn summary(last: &Snapshot) -> String {
             out,
             " cycles={} extended_reads={} calls_on_serial={} stalls={}",
             keyed.cycles, keyed.extended_reads, keyed.calls_on_serial, keyed.stalls,
+        );
+    }
+    if let Some(replication) = &last.replication {
+        let _ = write!(
+            out,
+            " replicated={} acknowledged={} ack_timeouts={} replicas_refused={} \
+             followers_let_go={} follower_links_lost={}",
+            replication.next - 1,
+            replication.acknowledged,
+            replication.timed_out,
+            replication.refused,
+            replication.let_go,
+            replication.links_lost,
+        );
+    }
+    if let Some(faults) = &last.faults {
+        let _ = write!(
+            out,
+            " faults_dropped={} faults_doubled={} faults_swapped={} faults_corrupted={} \
+             faults_acked_early={}",
+            faults.dropped, faults.doubled, faults.swapped, faults.corrupted, faults.acked_early,
         );
     }
     for (name, count) in &last.limits {

@@ -22,6 +22,7 @@ mod mailbox;
 mod ordered_log;
 mod outbox;
 mod pause;
+mod replica_inbox;
 
 use crate::mutant::Mutant;
 use loom::model::Builder;

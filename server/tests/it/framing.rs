@@ -52,8 +52,13 @@ fn frames_that_are_not_the_protocol_are_refused_by_name() {
         head
     };
     let mut bad: Vec<Vec<u8>> = (0..BODY_MIN as u32).map(|n| n.to_be_bytes().to_vec()).collect();
-    bad.extend([0, 2, 3, 5, 255].map(|kind| head(kind, 0, BODY_MIN as u32)));
-    bad.extend([0x01, 0x20, 0x40, 0x80, 0xff].map(|flags| head(1, flags, 100)));
+    bad.extend([0, 2, 3, 7, 255].map(|kind| head(kind, 0, BODY_MIN as u32)));
+    bad.extend([0x21, 0x80, 0xff].map(|flags| head(1, flags, 100)));
+    // A leader's frames without their words, and with flags.
+    bad.extend(
+        [(5, 0, 7), (6, 0, 15), (5, 1, 8)]
+            .map(|(kind, flags, words)| head(kind, flags, BODY_MIN as u32 + words)),
+    );
     // Its flag announces four bytes more than the frame has.
     bad.push(head(1, FLAG_RESP_SIZE, BODY_MIN as u32 + 3));
     bad.push(head(4, FLAG_RESP_SIZE, BODY_MIN as u32 + 4));

@@ -1,6 +1,7 @@
 //! What the server promises, seen from its socket, its output and its process.
 
 mod admission;
+mod faults_injected;
 mod framing;
 mod hadoop;
 mod keyed;
@@ -10,6 +11,7 @@ mod metrics;
 mod options;
 mod queue_and_flow;
 mod readme;
+mod replication;
 mod slow_peers;
 mod stages;
 mod time_limits;

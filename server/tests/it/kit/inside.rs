@@ -171,6 +171,8 @@ pub(crate) fn config(service: Arc<dyn Service>) -> Config {
         costs: StageCosts::default(),
         time_calls: true,
         keyed: None,
+        replication: None,
+        faults: Vec::new(),
     }
 }
 

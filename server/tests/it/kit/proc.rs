@@ -51,6 +51,15 @@ impl Proc {
         Duration::from_millis(10 * (ticks(11) + ticks(12)))
     }
 
+    /// Whether a signal has stopped every thread.
+    pub(crate) fn is_stopped(&self) -> bool {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.0)).expect("alive");
+        tasks.flatten().all(|task| {
+            let stat = fs::read_to_string(task.path().join("stat")).expect("alive");
+            stat.rsplit_once(") ").is_some_and(|(_, fields)| fields.starts_with('T'))
+        })
+    }
+
     /// Name and allowed CPUs of each thread.
     pub(crate) fn placement(&self) -> Vec<(String, String)> {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.0)).expect("alive");

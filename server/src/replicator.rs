@@ -1,0 +1,262 @@
+//! The replicator: one event loop that forwards calls with acks=all to the followers over pipelined
+//! connections, and answers them when enough followers hold them. No handler waits.
+//!
+//! Handlers hand calls over through a [`ReplicaInbox`], already served and with their replies. Here
+//! they are numbered ([`ReplicaLog`]) and sent along each [`Link`]; a follower's acknowledgement
+//! covers every call up to a number. A call that too few hold for `--ack-timeout` is answered with
+//! an error; followers may hold it all the same.
+
+use crate::complaints::Complaints;
+use crate::meters::Meters;
+use crate::outbox::Outbox;
+use crate::owed::Owed;
+use crate::replica_inbox::{Charged, ReplicaInbox};
+use crate::replica_link::{Link, LinkConfig};
+use crate::replica_log::ReplicaLog;
+use crate::replication::{Replication, ReplicatorMeters};
+use crate::responder::Responder;
+use bytes::Bytes;
+use echo_common::clock;
+use echo_common::quantity::format_duration;
+use echo_common::wire::native::{Held, Status, error_frame};
+use mio::{Events, Poll, Token};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The token of the inbox's waker; links have their numbers.
+pub(crate) const INBOX: Token = Token(usize::MAX);
+const EVENTS_PER_POLL: usize = 64;
+/// What a call counts beside its payload.
+const OVERHEAD: usize = 256;
+
+/// A served call on its way to the followers.
+pub(crate) struct HeldCall {
+    pub(crate) payload: Bytes,
+    /// None if it was answered already.
+    pub(crate) answer: Option<Answer>,
+}
+
+/// The reply to a call, and where it goes.
+pub(crate) struct Answer {
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) id: u64,
+    /// What the connection's bounds were charged.
+    pub(crate) weight: usize,
+    pub(crate) reply: Owed,
+    /// Where in the reply its [`Held`] block is, if it has one.
+    pub(crate) held_at: Option<usize>,
+    pub(crate) read_ns: u64,
+}
+
+struct Waiting {
+    answer: Answer,
+    until_ns: u64,
+}
+
+impl Charged for HeldCall {
+    fn bytes(&self) -> usize {
+        self.payload.len() + OVERHEAD
+    }
+}
+
+impl Answer {
+    /// Fills in how safe the call is.
+    pub(crate) fn fill_in(&mut self, held: &Held) {
+        if let Some(at) = self.held_at {
+            self.reply.patch_front(at, &held.encode());
+        }
+    }
+
+    /// Replaces the reply by an error.
+    pub(crate) fn fail(&mut self, status: Status, text: &str) {
+        self.reply.clear();
+        self.held_at = None;
+        self.reply.push_small(&error_frame(self.id, status, text), &[]);
+    }
+}
+
+/// The event loop's state.
+pub(crate) struct Replicator {
+    poll: Poll,
+    inbox: Arc<ReplicaInbox<HeldCall>>,
+    plan: Replication,
+    log: ReplicaLog<Waiting>,
+    links: Vec<Link>,
+    responder: Responder,
+    meters: Arc<Meters>,
+    complaints: Arc<Complaints>,
+    /// Whether it is counted how long calls are in the server.
+    time_calls: bool,
+    collected: Vec<HeldCall>,
+    now_ns: u64,
+}
+
+impl Replicator {
+    pub(crate) fn new(
+        poll: Poll,
+        inbox: Arc<ReplicaInbox<HeldCall>>,
+        plan: Replication,
+        epoch: u64,
+        meters: Arc<Meters>,
+        complaints: Arc<Complaints>,
+        time_calls: bool,
+    ) -> Replicator {
+        let timeout_ns = clock::ns(plan.follower_timeout);
+        let config = LinkConfig { epoch, window: plan.window, timeout_ns };
+        let link = |(number, address): (usize, &_)| Link::new(*address, Token(number), config);
+        let links = plan.followers.iter().enumerate().map(link).collect();
+        meters.replicator.begin(&plan.followers);
+        Replicator {
+            poll,
+            inbox,
+            plan,
+            log: ReplicaLog::new(),
+            links,
+            responder: Responder::default(),
+            meters,
+            complaints,
+            time_calls,
+            collected: Vec::new(),
+            now_ns: clock::now_ns(),
+        }
+    }
+
+    fn meters(&self) -> &ReplicatorMeters {
+        &self.meters.replicator
+    }
+
+    /// Runs until the server stops.
+    pub(crate) fn run(mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(EVENTS_PER_POLL);
+        loop {
+            match self.poll.poll(&mut events, self.sleep()) {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                Err(_) => events.clear(),
+                Ok(()) => {}
+            }
+            self.now_ns = clock::now_ns();
+            let mut stopping = false;
+            for event in &events {
+                match event.token() {
+                    INBOX => stopping = self.open_inbox(),
+                    Token(number) => self.links[number].on_event(event),
+                }
+            }
+            self.drive_links();
+            self.answer();
+            self.let_go();
+            self.forget();
+            if stopping {
+                self.give_up(|_| true, Status::Stopping, "the server stops");
+            }
+            self.responder.flush(&self.meters.replicator.out);
+            self.meters().note(&self.log, &self.links);
+            if stopping {
+                return Ok(());
+            }
+        }
+    }
+
+    /// How long the poll may sleep.
+    fn sleep(&self) -> Option<Duration> {
+        let links = self.links.iter().map(Link::due_ns);
+        let first = self.log.first_waiting().map(|waiting| waiting.until_ns);
+        let due_ns = links.chain(first).min().unwrap_or(u64::MAX);
+        let sleep_ns = due_ns.saturating_sub(clock::now_ns());
+        (due_ns < u64::MAX).then(|| Duration::from_nanos(sleep_ns))
+    }
+
+    /// Numbers the calls that handlers handed over. Returns whether the server stops.
+    fn open_inbox(&mut self) -> bool {
+        let mut calls = std::mem::take(&mut self.collected);
+        let stopping = self.inbox.collect(&mut calls);
+        let until_ns = self.now_ns.saturating_add(clock::ns(self.plan.ack_timeout));
+        for call in calls.drain(..) {
+            let bytes = call.bytes();
+            let waiting = call.answer.map(|answer| Waiting { answer, until_ns });
+            self.log.push(call.payload, bytes, waiting);
+        }
+        self.collected = calls;
+        stopping
+    }
+
+    fn drive_links(&mut self) {
+        for link in &mut self.links {
+            let joins = link.joins;
+            let result = link.drive(&self.log, self.poll.registry(), self.now_ns);
+            if let Err(error) = result {
+                self.meters.replicator.links_lost.add(1);
+                let what = format_args!("follower {}: {error}", link.address);
+                self.complaints.write("follower", what);
+            } else if link.joins > joins {
+                let since = link.needs().unwrap_or_default();
+                let what = format_args!("follower {} is in sync at call {since}", link.address);
+                self.complaints.write("follower in sync", what);
+            }
+        }
+    }
+
+    /// Answers calls that enough hold, then those that have waited too long.
+    fn answer(&mut self) {
+        let mut held: Vec<u64> = self.links.iter().filter_map(Link::held_below).collect();
+        held.sort_unstable_by(|a, b| b.cmp(a));
+        let followers = usize::from(self.plan.min_insync) - 1;
+        let below = match followers {
+            0 => self.log.next(),
+            _ => held.get(followers - 1).copied().unwrap_or(0),
+        };
+        let needed = self.plan.min_insync;
+        let meters = &self.meters.replicator;
+        let now_ns = clock::now_ns();
+        self.log.answer_below(below, |sequence, Waiting { mut answer, .. }| {
+            let holders = 1 + held.iter().filter(|below| **below > sequence).count() as u16;
+            assert!(holders >= needed, "call {sequence} is held by {holders} of {needed}");
+            answer.fill_in(&Held { sequence, holders, needed });
+            meters.acknowledged.add(1);
+            if self.time_calls {
+                meters.out.times.add(clock::elapsed_ns(answer.read_ns, now_ns), 1);
+            }
+            self.responder.answer(answer, &meters.out);
+        });
+        let now_ns = self.now_ns;
+        if self.log.first_waiting().is_some_and(|waiting| waiting.until_ns <= now_ns) {
+            let text = format!(
+                "fewer than {needed} held the call within {} (--min-insync, --ack-timeout)",
+                format_duration(self.plan.ack_timeout)
+            );
+            self.give_up(|waiting| waiting.until_ns <= now_ns, Status::TooFewHolders, &text);
+        }
+    }
+
+    fn give_up(&mut self, is_over: impl Fn(&Waiting) -> bool, status: Status, text: &str) {
+        let meters = &self.meters.replicator;
+        self.log.give_up(is_over, |_, Waiting { mut answer, .. }| {
+            answer.fail(status, text);
+            meters.timed_out.add(u64::from(status == Status::TooFewHolders));
+            self.responder.answer(answer, &meters.out);
+        });
+    }
+
+    /// Followers that are so far behind that no call finds room any more are let go: they join
+    /// anew, at the calls that still wait.
+    fn let_go(&mut self) {
+        if !self.log.keeps_answered() || self.inbox.waiting_bytes() < self.plan.backlog / 2 {
+            return;
+        }
+        let base = self.log.base();
+        for link in self.links.iter_mut().filter(|link| link.needs() == Some(base)) {
+            self.meters.replicator.let_go.add(1);
+            let what = format_args!("follower {} is let go: too far behind", link.address);
+            self.complaints.write("follower let go", what);
+            link.leave(self.now_ns);
+        }
+    }
+
+    /// Forgets calls that nobody waits for and no follower needs.
+    fn forget(&mut self) {
+        let needed = self.links.iter().filter_map(Link::needs).min().unwrap_or(u64::MAX);
+        let bytes = self.log.trim(needed);
+        self.inbox.release(bytes);
+    }
+}

@@ -1,0 +1,76 @@
+//! Faults made on purpose: each does what it says, is counted, and is announced where figures are.
+
+use crate::kit::{Peer, Server, call_frame, payload, until};
+use echo_common::wire::native::Kind;
+use std::collections::BTreeMap;
+
+/// What came back for calls 0 to 99, sent in one piece: payloads by id.
+fn replies(fault: &str, expected: usize) -> (BTreeMap<u64, Vec<Vec<u8>>>, Vec<String>) {
+    let changes = [("--inject", fault), ("--test-faults", "-"), ("--readers", "1")];
+    let mut server = Server::start(&[&changes[..], &[("--handlers", "1")]].concat());
+    let mut peer = Peer::open(server.address);
+    let mut calls = Vec::new();
+    (0..100).for_each(|id| calls.extend(call_frame(id, &payload(id, 64))));
+    peer.send(&calls);
+    let mut replies: BTreeMap<u64, Vec<Vec<u8>>> = BTreeMap::new();
+    for _ in 0..expected {
+        let frame = peer.frame().expect("a reply");
+        assert_eq!(frame.kind, Kind::Reply);
+        replies.entry(frame.id).or_default().push(frame.payload);
+    }
+    // Nothing else comes, and the end of the connection is not in doubt.
+    peer.half_close();
+    peer.expect_end();
+    let mut announced = || server.said().iter().any(|line| line.contains("faults are injected"));
+    until("it says what it does", &mut announced);
+    assert_eq!(server.stats()["faults"]["inject"][0], fault);
+    let ended = server.stop();
+    assert!(ended.lines.iter().any(|line| line.contains("faults injected (")), "{ended:?}");
+    let made = ["dropped", "doubled", "swapped", "corrupted", "acked_early"];
+    let made = made.map(|what| format!("{what}={}", ended.counter(&format!("faults_{what}"))));
+    (replies, made.into_iter().filter(|what| !what.ends_with("=0")).collect())
+}
+
+fn wrong(replies: &BTreeMap<u64, Vec<Vec<u8>>>) -> usize {
+    let pairs = replies.iter().flat_map(|(id, all)| all.iter().map(move |one| (*id, one)));
+    pairs.filter(|(id, one)| **one != payload(*id, 64)).count()
+}
+
+#[test]
+fn dropped_replies_never_come() {
+    let (replies, made) = replies("drop:0.1", 90);
+    assert_eq!((replies.len(), wrong(&replies)), (90, 0));
+    assert_eq!(made, ["dropped=10"]);
+}
+
+#[test]
+fn doubled_replies_come_twice() {
+    let (replies, made) = replies("dup:0.1", 110);
+    assert_eq!(replies.values().filter(|all| all.len() == 2).count(), 10);
+    assert_eq!((replies.len(), wrong(&replies)), (100, 0));
+    assert_eq!(made, ["doubled=10"]);
+}
+
+#[test]
+fn corrupted_replies_have_a_wrong_byte() {
+    let (replies, made) = replies("corrupt:0.1", 100);
+    assert_eq!((replies.len(), wrong(&replies)), (100, 10));
+    assert_eq!(made, ["corrupted=10"]);
+}
+
+#[test]
+fn swapped_replies_answer_each_others_calls() {
+    let (replies, made) = replies("swap:0.1", 100);
+    // The last one that is due may find no other reply beside it.
+    let swapped = wrong(&replies) / 2;
+    assert!((1..=10).contains(&swapped), "{swapped}");
+    assert_eq!((replies.len(), made), (100, vec![format!("swapped={swapped}")]));
+}
+
+#[test]
+fn a_server_that_was_not_asked_has_no_word_about_faults() {
+    let server = Server::start(&[]);
+    assert!(server.stats()["faults"].is_null());
+    let ended = server.stop();
+    assert!(!ended.lines.iter().any(|line| line.contains("fault")), "{ended:?}");
+}
