@@ -214,7 +214,9 @@ impl Connection {
                     desk.failed(content, call, Failure::ErrorReply(reason), now_ns);
                 }
             }
-            Kind::Call | Kind::Stats => return Err(Ending::NotAnAnswer(header.kind)),
+            Kind::Call | Kind::Stats | Kind::Replica | Kind::Join => {
+                return Err(Ending::NotAnAnswer(header.kind));
+            }
         }
         Ok(())
     }
