@@ -181,7 +181,8 @@ pub(super) fn demands(runs: &[Run]) -> Option<Demands> {
         .flatten()
         .map(|seen| seen.cpu_us_per_call)
         .sum();
-    // A busy host delays some calls by much: the median does not follow them.
+    // A busy host delays some calls by much: the median does not follow them, and the 99 % latency
+    // is theirs alone.
     let alone_us = if light.is_disturbed() { light.p50_us } else { light.mean_us };
     let delay_us = alone_us - work_us - reader.paced_us - handler.paced_us;
     Some(Demands {
@@ -189,7 +190,7 @@ pub(super) fn demands(runs: &[Run]) -> Option<Demands> {
         handlers: busy.handlers,
         workers: busy.workers,
         delay_us: delay_us.max(0.0),
-        light_p99_us: Some(light.p99_us),
+        light_p99_us: (!light.is_disturbed()).then_some(light.p99_us),
         reader,
         handler,
         client,
@@ -270,7 +271,9 @@ mod tests {
         assert_eq!(demands.delay_us, 100.0 - 50.0 - 5.0 - 6.0);
         assert_eq!(demands.light_p99_us, Some(300.0));
         let light = Run { others_share: Some(0.5), ..light };
-        assert_eq!(super::demands(&[light]).unwrap().delay_us, 90.0 - 50.0 - 5.0 - 6.0);
+        let disturbed = super::demands(&[light]).unwrap();
+        assert_eq!(disturbed.delay_us, 90.0 - 50.0 - 5.0 - 6.0);
+        assert_eq!(disturbed.light_p99_us, None);
         assert!(!demands.are_emulated());
         assert_eq!(super::demands(&[]), None);
     }

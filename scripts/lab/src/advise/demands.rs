@@ -112,7 +112,7 @@ pub struct Demands {
     pub workers: u64,
     /// What else a call waits for at light load, and nobody queues for.
     pub delay_us: f64,
-    /// The 99 % latency at light load; none if not measured.
+    /// The 99 % latency at light load; none if not measured, or on a busy host.
     pub light_p99_us: Option<f64>,
 }
 
