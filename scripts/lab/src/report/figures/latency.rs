@@ -110,7 +110,7 @@ pub(super) fn timeline(
 ) -> Option<Figure> {
     let (field, label) = match p99 {
         true => ("p99_us", "99th percentile (us)"),
-        false => ("calls_per_s", "calls per second (calls/s)"),
+        false => ("calls_per_s", "throughput (calls/s)"),
     };
     let mut series = Vec::new();
     for (colour, value) in at.iter().enumerate() {
