@@ -43,19 +43,37 @@ pub(crate) fn check(bytes: &[u8], limits: &ReadLimits) -> Result<Option<Checked>
         Kind::Replica | Kind::Join => return check_replica(found, &header),
         kind => return Err(Refusal::malformed(format!("a client may not send {kind:?} frames"))),
     };
-    if header.flags & !FLAGS_KNOWN != 0 || (is_stats && header.flags != 0) {
+    if header.flags != 0 {
+        return check_flagged(bytes, &header, &found, limits);
+    }
+    let Split::Frame(length) = found else { return Ok(None) };
+    let weight = charge(&header, &[]);
+    let has_flags = header.status != 0;
+    Ok(Some(Checked { length, weight, is_stats, has_flags, wants_stages: false }))
+}
+
+/// The same for a frame with flags: what they announce must be there, and possible.
+#[inline(never)]
+fn check_flagged(
+    bytes: &[u8],
+    header: &Header,
+    found: &Split,
+    limits: &ReadLimits,
+) -> Result<Option<Checked>, Refusal> {
+    let is_stats = header.kind == Kind::Stats;
+    if header.flags & !FLAGS_KNOWN != 0 || is_stats {
         return Err(Refusal::malformed(format!("unknown flags {:#04x}", header.flags)));
     }
     if header.flags & ACKS_BOTH == ACKS_BOTH {
         let why = "a call cannot want no reply and one that all have acknowledged";
         return Err(Refusal::malformed(why.into()));
     }
-    if header.rest_len() < extensions_len(&header) {
+    if header.rest_len() < extensions_len(header) {
         return Err(Refusal::malformed("the frame is too short for its flags".into()));
     }
-    let Split::Frame(length) = found else { return Ok(None) };
+    let Split::Frame(length) = *found else { return Ok(None) };
     let rest = &bytes[HEADER_LEN..length];
-    let asked = asked_reply_len(&header, rest).unwrap_or(0);
+    let asked = asked_reply_len(header, rest).unwrap_or(0);
     if asked > limits.frame_size_max - native::BODY_MIN {
         let why = format!(
             "a reply of {asked} bytes was asked, frames are limited to {}",
@@ -63,9 +81,9 @@ pub(crate) fn check(bytes: &[u8], limits: &ReadLimits) -> Result<Option<Checked>
         );
         return Err(Refusal::new(Status::FrameTooLarge, why));
     }
-    let has_flags = header.flags != 0 || header.status != 0;
     let wants_stages = header.flags & native::FLAG_WANT_STAGES != 0;
-    Ok(Some(Checked { length, weight: charge(&header, rest), is_stats, has_flags, wants_stages }))
+    let weight = charge(header, rest);
+    Ok(Some(Checked { length, weight, is_stats, has_flags: true, wants_stages }))
 }
 
 /// The same for frames that a leader sends.
