@@ -2,6 +2,7 @@
 //! for suffixes, escapes and buckets are more than they seem.
 
 use crate::call_times::CallTimesSum;
+use crate::keyed_meters::KeyedSnapshot;
 use crate::snapshot::{Snapshot, Snapshots};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -46,6 +47,9 @@ impl Collector for Source {
         let mut page = Page(encoder);
         let snapshot = self.0.take();
         page.totals(&snapshot)?;
+        if let Some(keyed) = &snapshot.keyed {
+            page.dispatch(keyed)?;
+        }
         page.threads(&snapshot)?;
         page.times(&self.0.call_times())
     }
@@ -87,6 +91,24 @@ impl Page<'_> {
         self.counters("limit_acted", "How often each limit acted", "limit", limits)
     }
 
+    /// The stages of a dispatch by key.
+    fn dispatch(&mut self, now: &KeyedSnapshot) -> fmt::Result {
+        self.gauge("log_depth", "Calls confirmed, not read yet", now.backlog as f64)?;
+        self.gauge("log_capacity", "Most confirmed calls that may wait", now.log_capacity as f64)?;
+        let counters = [
+            ("dispatch_batches", "Batches dispatched", now.cycles as f64),
+            ("dispatch_extended_reads", "Reads extended", now.extended_reads as f64),
+            ("dispatch_serial_calls", "Dispatched at the serial stage", now.calls_on_serial as f64),
+            ("dispatch_gap_seconds", "From dispatches to the next reads", seconds(now.gap_ns)),
+            ("dispatch_held_seconds", "Held back by full queues", seconds(now.held_back_ns)),
+            ("serial_stalls", "Stalls of the serial stage", now.stalls as f64),
+        ];
+        for (name, help, value) in counters {
+            self.counter(name, help, value)?;
+        }
+        Ok(())
+    }
+
     fn threads(&mut self, now: &Snapshot) -> fmt::Result {
         let readers = now.readers.iter().map(|thread| {
             let times = [seconds(thread.cpu_ns), seconds(thread.wait_ns)];
@@ -96,9 +118,14 @@ impl Page<'_> {
             let times = [seconds(thread.cpu_ns), seconds(thread.wait_ns)];
             (thread.name.as_str(), [thread.calls as f64, thread.wakeups as f64, times[0], times[1]])
         });
-        let threads: Vec<(&str, [f64; 4])> = readers.chain(handlers).collect();
+        let stages = now.keyed.iter().flat_map(|keyed| [&keyed.serial, &keyed.dispatcher]);
+        let stages = stages.map(|thread| {
+            let times = [seconds(thread.cpu_ns), seconds(thread.wait_ns)];
+            (thread.name.as_str(), [thread.calls as f64, thread.wakeups as f64, times[0], times[1]])
+        });
+        let threads: Vec<(&str, [f64; 4])> = readers.chain(stages).chain(handlers).collect();
         let metrics = [
-            ("thread_calls", "Calls that a reader read, or a handler served"),
+            ("thread_calls", "Calls read, confirmed, dispatched or served by a thread"),
             ("thread_wakeups", "Times that a thread slept and was woken"),
             ("thread_cpu_seconds", "CPU time of a thread"),
             ("thread_waiting_seconds", "Time that a thread was ready to run without a CPU"),

@@ -93,6 +93,22 @@ fn the_page_has_what_was_counted_and_every_call_in_its_histogram() {
 }
 
 #[test]
+fn the_page_has_the_stages_of_a_dispatch_by_key() {
+    let mut server = Server::start(&[ANYWHERE, ("--dispatch", "keyed")]);
+    let page_at = endpoint(&mut server);
+    let mut peer = Peer::open(server.address);
+    (0..50).for_each(|id| peer.echo(id, 10));
+    let page = scrape(page_at);
+    for thread in ["serial", "dispatcher"] {
+        let calls = format!("echo_server_thread_calls_total{{thread=\"{thread}\"}}");
+        assert_eq!(value(&page, &calls), 50.0);
+    }
+    assert_eq!(value(&page, "echo_server_dispatch_batches_total"), 50.0, "one call at a time");
+    assert_eq!(value(&page, "echo_server_log_depth"), 0.0);
+    server.stop();
+}
+
+#[test]
 fn only_get_metrics_is_answered_and_everything_else_is_told_so() {
     let mut server = Server::start(&[ANYWHERE]);
     let page_at = endpoint(&mut server);
