@@ -397,7 +397,7 @@ const NET_DELAY_MAX: Duration = Duration::from_secs(10);
 const NET_DELAY_BUFFER_MAX: u64 = 1 << 30;
 const THINK_MAX: Duration = Duration::from_secs(60);
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
-const INTERVAL_MIN: Duration = Duration::from_millis(100);
+const INTERVAL_MIN: Duration = Duration::from_millis(10);
 const INTERVAL_MAX: Duration = Duration::from_secs(3600);
 
 fn user(text: &str) -> Result<String, String> {

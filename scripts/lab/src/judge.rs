@@ -1,6 +1,8 @@
 //! Claims against results. A claim holds, does not hold, shows no difference, or was not measured;
 //! whichever it is, its number stands beside it.
 
+mod batch;
+
 use crate::experiment::{Claim, Law, LineOf, PointOf, Scalar, Test, Wanted};
 use crate::metric::Metric;
 use crate::results::Results;
@@ -64,6 +66,12 @@ pub fn judge(claim: &Claim, results: &Results<'_>) -> Finding {
             fitted(results, metric, (line, values), *law, *r_squared_min)
         }
         Test::Knee { line, share, wanted } => find_knee(results, line, *share, *wanted),
+        Test::Less { metric, at, than } => batch::less(results, metric, at, than),
+        Test::KneeMoves { lines, share } => batch::knee_moves(results, lines, *share),
+        Test::EveryRun { metric, wanted } => batch::every_run(results, metric, *wanted),
+        Test::Drains { line, capacity, tolerance } => {
+            batch::drains(results, line, capacity, *tolerance)
+        }
     };
     let claim = claim.text.clone();
     let Judged { verdict, number, seen, wanted } = judged;

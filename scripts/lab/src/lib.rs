@@ -4,6 +4,7 @@
 pub mod advise;
 pub mod chart;
 pub mod compare;
+mod drain;
 pub mod experiment;
 pub mod folder;
 pub mod judge;

@@ -75,6 +75,25 @@ impl Metric {
     }
 }
 
+impl Metric {
+    /// Whether it takes max, min, mean or sum of a list, and does nothing else.
+    pub fn is_of_list(&self) -> bool {
+        let of_list = matches!(&self.first, Operand::Path { aggregate: Some(_), .. });
+        of_list && self.rest.is_empty()
+    }
+
+    /// The numbers of the list one by one; none if it is of no list.
+    pub fn each_of(&self, report: &Value) -> Vec<f64> {
+        let mut found = Vec::new();
+        if let Operand::Path { steps, .. } = &self.first
+            && self.is_of_list()
+        {
+            collect(report, steps, &mut found);
+        }
+        found
+    }
+}
+
 impl fmt::Display for Metric {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str(&self.text)
@@ -219,6 +238,14 @@ mod tests {
         check("sum(deep[].list[].x)", Some(7.0));
         check("1e6 / calls_per_s", Some(20.0));
         check("calls_per_s * 2 / 4", Some(25_000.0));
+    }
+
+    #[test]
+    fn a_list_is_taken_apart() {
+        let report = json!({"handlers": [{"calls": 3}, {"calls": 5}, {"name": "x"}]});
+        let each = |text: &str| text.parse::<Metric>().unwrap().each_of(&report);
+        assert_eq!(each("sum(handlers[].calls)"), [3.0, 5.0]);
+        assert!(each("sum(handlers[].calls) / 2").is_empty() && each("handlers").is_empty());
     }
 
     #[test]

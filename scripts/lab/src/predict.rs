@@ -1,13 +1,16 @@
 //! What the models say of an experiment's points. Written before the measurement, and printed
 //! beside it.
 
+mod keyed;
+
 use crate::experiment::{Experiment, Group, Mode, OptionSet, Point, Scalar, Side};
 use crate::model::readers::{CallerOrder, Demand, System, Times};
 use echo_common::quantity::duration;
 use serde::{Deserialize, Serialize};
 
-/// Models that a group may name.
-pub const MODELS: [&str; 1] = ["readers"];
+/// Models that a group may name: the pair with readers; the dispatch by key, as the law of its
+/// cycle and in virtual time.
+pub const MODELS: [&str; 3] = ["readers", "cycle", "keyed"];
 
 /// One point predicted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,8 +23,8 @@ pub struct Predicted {
     pub at: Scalar,
     /// Calls per second.
     pub calls_per_s: f64,
-    /// Mean response time.
-    pub response_us: f64,
+    /// Mean response time, where the model knows it.
+    pub response_us: Option<f64>,
     /// What limits.
     pub binds: String,
 }
@@ -47,6 +50,11 @@ pub fn predict(
     let of_group = |group: &Group| {
         let points = group.points().into_iter().filter(|point| !point.twin);
         let one = |point: Point| {
+            match group.model.as_deref() {
+                Some("cycle") => return keyed::cycle(group.mode, &point),
+                Some("keyed") => return keyed::simulated(group.mode, &point),
+                _ => {}
+            }
             let system = system(group.mode, &point.options, calibration, cores)?;
             let predicted = system.predict();
             Some(Predicted {
@@ -54,7 +62,7 @@ pub fn predict(
                 line: point.line,
                 at: point.at,
                 calls_per_s: predicted.calls_per_s,
-                response_us: predicted.response_s * 1e6,
+                response_us: Some(predicted.response_s * 1e6),
                 binds: word(predicted.binds()),
             })
         };

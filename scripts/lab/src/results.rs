@@ -51,10 +51,15 @@ impl<'a> Results<'a> {
         self.by_round(metric, a).into_iter().filter_map(pair).collect()
     }
 
+    /// The values of the knob that a line has, in the file's order.
+    pub fn values(&self, line: &LineOf) -> &'a [Scalar] {
+        let found = self.experiment.group(&line.group).and_then(|group| group.line(&line.line));
+        found.map_or(&[][..], |line| line.values.as_slice())
+    }
+
     /// The points of a line that have numbers, in the file's order.
     pub fn curve(&self, metric: &Metric, line: &LineOf) -> Vec<Measured> {
-        let found = self.experiment.group(&line.group).and_then(|group| group.line(&line.line));
-        let values = found.map_or(&[][..], |line| line.values.as_slice());
+        let values = self.values(line);
         let one = |at: &Scalar| {
             let point = PointOf { line: line.clone(), at: at.clone() };
             Some(Measured { at: at.clone(), summary: self.summary(metric, &point)? })

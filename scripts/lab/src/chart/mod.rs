@@ -2,9 +2,11 @@
 //! page's style sheet by class, so that one drawing serves dark, light and paper; lines differ in
 //! their marks, too. Legends are the page's business: see [`Chart::legend`].
 
+mod bars;
 mod scale;
 mod stacked;
 
+pub use bars::Bars;
 pub use scale::Scale;
 pub use stacked::Stacked;
 

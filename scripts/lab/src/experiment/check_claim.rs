@@ -9,7 +9,8 @@ use crate::metric::Metric;
 use crate::stats::knee;
 use toml::Spanned;
 
-const KINDS: &str = "ratio, value, flat, equal, within_model, knee, fit";
+const KINDS: &str = "ratio, value, flat, equal, within_model, knee, fit, less, knee_moves, \
+    every_run, drains";
 /// What an experiment is about unless it says otherwise.
 const METRIC: &str = "calls_per_s";
 
@@ -77,17 +78,26 @@ impl Check<'_> {
                 let (law, r_squared_min) = (self.law(claim)?, self.r_squared_min(claim)?);
                 Test::Fit { metric, line, values, law, r_squared_min }
             }
-            "knee" => {
-                let share = claim.share.as_ref();
-                let share = match share.map(|share| (*share.as_ref(), share.span())) {
-                    None => knee::ARRIVED,
-                    Some((share, _)) if share > 0.0 && share <= 1.0 => share,
-                    Some((_, at)) => {
-                        return self.refuse(at, "share: allowed is above 0 and up to 1");
-                    }
-                };
-                Test::Knee { line: a(self)?, share, wanted: self.wanted(claim, experiment)? }
-            }
+            "knee" => Test::Knee {
+                line: a(self)?,
+                share: self.share(&claim.share, "share")?.unwrap_or(knee::ARRIVED),
+                wanted: self.wanted(claim, experiment)?,
+            },
+            "less" => Test::Less {
+                metric,
+                at: self.point(experiment, &claim.a, &claim.kind, "a")?,
+                than: self.point(experiment, &claim.b, &claim.kind, "b")?,
+            },
+            "knee_moves" => Test::KneeMoves {
+                lines: self.claim_lines(claim, experiment)?,
+                share: self.share(&claim.share, "share")?.unwrap_or(knee::ARRIVED),
+            },
+            "every_run" => Test::EveryRun { metric, wanted: self.wanted(claim, experiment)? },
+            "drains" => Test::Drains {
+                line: a(self)?,
+                capacity: b(self)?,
+                tolerance: self.tolerance(claim)?,
+            },
             other => {
                 let wrong = format!("kind {other:?}; allowed: {KINDS}");
                 return self.refuse(claim.kind.span(), wrong);
@@ -99,6 +109,7 @@ impl Check<'_> {
     /// A field that a kind has no use for would be believed to act.
     fn fields_fit(&self, claim: &file::Claim, kind: &str) -> Result<(), FileError> {
         let has: &[(&str, bool)] = &[
+            ("a", claim.a.is_some()),
             ("metric", claim.metric.is_some()),
             ("b", claim.b.is_some()),
             ("values", claim.values.is_some()),
@@ -109,20 +120,25 @@ impl Check<'_> {
             ("model", claim.model.is_some()),
             ("share", claim.share.is_some()),
             ("law", claim.law.is_some()),
+            ("lines", claim.lines.is_some()),
         ];
         let uses: &[&str] = match kind {
-            "ratio" => &["metric", "b", "min", "max", "near", "tolerance", "model"],
-            "value" => &["metric", "min", "max", "near", "tolerance", "model"],
-            "flat" => &["metric", "values", "tolerance"],
-            "equal" => &["metric", "b", "tolerance"],
-            "within_model" => &["tolerance"],
-            "fit" => &["metric", "values", "law", "min"],
-            "knee" => &["min", "max", "near", "tolerance", "model", "share"],
+            "ratio" => &["a", "metric", "b", "min", "max", "near", "tolerance", "model"],
+            "value" => &["a", "metric", "min", "max", "near", "tolerance", "model"],
+            "flat" => &["a", "metric", "values", "tolerance"],
+            "equal" => &["a", "metric", "b", "tolerance"],
+            "within_model" => &["a", "tolerance"],
+            "fit" => &["a", "metric", "values", "law", "min"],
+            "knee" => &["a", "min", "max", "near", "tolerance", "model", "share"],
+            "less" => &["a", "metric", "b"],
+            "knee_moves" => &["a", "lines", "share"],
+            "every_run" => &["metric", "min", "max", "near", "tolerance"],
+            "drains" => &["a", "b", "tolerance"],
             _ => return Ok(()),
         };
         match has.iter().find(|(name, given)| *given && !uses.contains(name)) {
             Some((name, _)) => {
-                let wrong = format!("a claim of kind {kind} has no {name}; allowed: a, {uses:?}");
+                let wrong = format!("a claim of kind {kind} has no {name}; allowed: {uses:?}");
                 self.refuse(claim.kind.span(), wrong.replace(['[', ']', '"'], ""))
             }
             None => Ok(()),
@@ -194,6 +210,36 @@ impl Check<'_> {
             Some(tolerance) if *tolerance.as_ref() >= 0.0 => Ok(*tolerance.as_ref()),
             Some(tolerance) => self.refuse(tolerance.span(), "tolerance: allowed is 0 and more"),
         }
+    }
+
+    /// A number above 0 and up to 1.
+    fn share(&self, share: &Option<Spanned<f64>>, name: &str) -> Result<Option<f64>, FileError> {
+        match share.as_ref().map(|share| (*share.as_ref(), share.span())) {
+            None => Ok(None),
+            Some((share, _)) if share > 0.0 && share <= 1.0 => Ok(Some(share)),
+            Some((_, at)) => self.refuse(at, format!("{name}: allowed is above 0 and up to 1")),
+        }
+    }
+
+    /// Two lines or more of the group that `a` names.
+    fn claim_lines(
+        &self,
+        claim: &file::Claim,
+        experiment: &Experiment,
+    ) -> Result<Vec<LineOf>, FileError> {
+        let (Some(a), Some(lines)) = (&claim.a, &claim.lines) else {
+            let wrong = "a group and its lines are missing: a = { group = ... }, lines = [...]";
+            return self.refuse(claim.kind.span(), wrong);
+        };
+        if lines.as_ref().len() < 2 {
+            return self.refuse(lines.span(), "lines: allowed are two lines or more");
+        }
+        let group = self.group_of(experiment, &a.as_ref().group)?;
+        let one = |name: &Spanned<String>| {
+            let line = self.line_of(group, Some(name), name.span())?;
+            Ok(LineOf { group: group.name.clone(), line })
+        };
+        lines.as_ref().iter().map(one).collect()
     }
 
     fn claim_values(

@@ -7,7 +7,8 @@ use super::place::FileError;
 use super::{Experiment, Group, LineOf, Scalar};
 use toml::Spanned;
 
-const KINDS: &str = "curve, several, stages, percentiles, timeline, timeline_p99";
+const KINDS: &str = "curve, several, stages, percentiles, timeline, timeline_p99, batch_sizes, \
+    each, backlog";
 
 impl Check<'_> {
     pub(super) fn panels(
@@ -62,6 +63,11 @@ impl Check<'_> {
                 at: at(self)?,
                 p99: kind == "timeline_p99",
             },
+            "batch_sizes" => {
+                PanelKind::BatchSizes { line: self.panel_line(panel, group)?, at: at(self)? }
+            }
+            "backlog" => PanelKind::Backlog { line: self.panel_line(panel, group)?, at: at(self)? },
+            "each" => self.panel_each(panel, group)?,
             other => {
                 let wrong = format!("kind {other:?}; allowed: {KINDS}");
                 return self.refuse(panel.kind.span(), wrong);
@@ -73,6 +79,22 @@ impl Check<'_> {
             group: group.name.clone(),
             note: panel.note.clone(),
         })
+    }
+
+    fn panel_each(&self, panel: &file::Panel, group: &Group) -> Result<PanelKind, FileError> {
+        let metric = self.metric(panel.metric.as_ref())?;
+        if !metric.is_of_list() {
+            let at = panel.metric.as_ref().map_or_else(|| panel.kind.span(), Spanned::span);
+            let wrong = "metric: allowed here is a list, such as sum(server.handlers[].calls)";
+            return self.refuse(at, wrong);
+        }
+        let mut at = self.panel_at(panel, group)?;
+        let (Some(at), true) = (at.pop(), at.is_empty()) else {
+            return self
+                .refuse(panel.kind.span(), "a panel of this kind shows one value: at = [x]");
+        };
+        let (line, axis) = (self.panel_line(panel, group)?, self.axis(panel, &metric.to_string()));
+        Ok(PanelKind::Each { line, at, metric, axis })
     }
 
     fn axis(&self, panel: &file::Panel, otherwise: &str) -> String {

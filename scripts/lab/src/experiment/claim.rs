@@ -104,6 +104,38 @@ pub enum Test {
         /// What is wanted of the knob's value there.
         wanted: Wanted,
     },
+    /// The metric at one point is less than at another, beyond what equal runs differ by.
+    Less {
+        /// What is compared.
+        metric: Metric,
+        /// Where it is less.
+        at: PointOf,
+        /// Where it is more.
+        than: PointOf,
+    },
+    /// From line to line, larger values of the knob still reach this share of the line's best.
+    KneeMoves {
+        /// In the order in which it grows.
+        lines: Vec<LineOf>,
+        /// The share.
+        share: f64,
+    },
+    /// Every measured run of all groups has it.
+    EveryRun {
+        /// What is looked at.
+        metric: Metric,
+        /// What is wanted of it.
+        wanted: Wanted,
+    },
+    /// What a stall left is gone when the spare capacity says.
+    Drains {
+        /// An open loop with stalls.
+        line: LineOf,
+        /// What the server carries at the same value of the knob.
+        capacity: LineOf,
+        /// The time may be so far off, as a share.
+        tolerance: f64,
+    },
 }
 
 /// Laws that can be fitted, see [`crate::stats::fit`].
@@ -165,7 +197,11 @@ impl Test {
             Test::Flat { .. }
             | Test::Equal { .. }
             | Test::WithinModel { .. }
-            | Test::Fit { .. } => None,
+            | Test::Fit { .. }
+            | Test::Less { .. }
+            | Test::KneeMoves { .. }
+            | Test::EveryRun { .. }
+            | Test::Drains { .. } => None,
         }
     }
 }

@@ -126,6 +126,8 @@ pub(super) struct Claim {
     pub(super) law: Option<Spanned<String>>,
     /// Of a knee: it is where this share of the best is reached.
     pub(super) share: Option<Spanned<f64>>,
+    /// Of a knee that moves: the lines of a's group, in the order in which it grows.
+    pub(super) lines: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 /// A line of a group, and a value of the knob.

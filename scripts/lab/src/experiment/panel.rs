@@ -64,6 +64,31 @@ pub enum PanelKind {
         /// True: the 99th percentile.
         p99: bool,
     },
+    /// How many of the batches had how many calls, one colour per point.
+    BatchSizes {
+        /// The line.
+        line: LineOf,
+        /// The points.
+        at: Vec<Scalar>,
+    },
+    /// A number of each element of a list, such as each handler, at one point.
+    Each {
+        /// The line.
+        line: LineOf,
+        /// The point.
+        at: Scalar,
+        /// The list: a metric that takes a function of it.
+        metric: Metric,
+        /// The vertical axis in words.
+        axis: String,
+    },
+    /// Calls that were due and not answered over the time of an open loop, one curve per point.
+    Backlog {
+        /// The line.
+        line: LineOf,
+        /// The points.
+        at: Vec<Scalar>,
+    },
 }
 
 /// What an axis counts.

@@ -50,7 +50,7 @@ fn predicted(experiment: &Experiment, rates: [f64; 4]) -> Vec<Predicted> {
         line: point.line,
         at: point.at,
         calls_per_s,
-        response_us: 1.0,
+        response_us: Some(1.0),
         binds: "readers".into(),
     });
     predicted.collect()

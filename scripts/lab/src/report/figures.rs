@@ -8,6 +8,7 @@ use crate::metric::Metric;
 use crate::results::{Measured, Results};
 use crate::words;
 
+mod dispatch;
 mod latency;
 
 /// The stages of a call and their names in the client's report, in the order of its life.
@@ -39,6 +40,11 @@ pub(super) fn figure(panel: &Panel, results: &Results<'_>) -> Option<Figure> {
         PanelKind::Stages { line } => stages(line, group, results),
         PanelKind::Percentiles { line, at } => latency::percentiles(line, at, group, results),
         PanelKind::Timeline { line, at, p99 } => latency::timeline(line, at, *p99, group, results),
+        PanelKind::BatchSizes { line, at } => dispatch::batch_sizes(line, at, group, results),
+        PanelKind::Each { line, at, metric, axis } => {
+            dispatch::each(line, at, metric, axis, group, results)
+        }
+        PanelKind::Backlog { line, at } => dispatch::backlog(line, at, group, results),
     }?;
     figure.title.clone_from(&panel.title);
     let note = [panel.note.clone(), figure.note.take()].into_iter().flatten();

@@ -111,7 +111,7 @@ fn content() -> Content {
         line: "x".into(),
         at: scalar(at),
         calls_per_s,
-        response_us: 1.0,
+        response_us: Some(1.0),
         binds: "readers".into(),
     };
     Content {

@@ -11,7 +11,7 @@ mod sampler;
 mod simulated;
 
 pub use record::Record;
-pub use simulated::OPTIONS as SIMULATE_OPTIONS;
+pub use simulated::{keyed_setup, options as simulate_options};
 
 use crate::experiment::{self, Experiment, FileError, Group, Known, Mode, Point};
 use crate::folder::{About, Folder, host_value};
@@ -61,7 +61,7 @@ fn known(programs: &Programs) -> Result<Known, ProcessError> {
     Ok(Known {
         server: Some(programs.options_of(Program::Server)?),
         client: Some(programs.options_of(Program::Client)?),
-        simulate: names(&SIMULATE_OPTIONS),
+        simulate: Some(simulate_options().map(str::to_owned).collect()),
         models: names(&predict::MODELS),
     })
 }

@@ -59,6 +59,9 @@ pub(super) fn problem(report: &Value, code: i32, server_calls: Option<u64>) -> O
     if sum != started {
         return Some(format!("{started} calls were started and {sum} ended"));
     }
+    if let Some(broken) = keys_broken(report) {
+        return Some(broken);
+    }
     if ok != started || code != 0 {
         return Some(format!("{} of {started} calls were not answered rightly", started - ok));
     }
@@ -73,6 +76,18 @@ pub(super) fn problem(report: &Value, code: i32, server_calls: Option<u64>) -> O
         None => Some("the server did not say how many calls it counted".to_owned()),
         Some(_) => None,
     }
+}
+
+/// What calls with keys were promised and did not get: their order above all.
+fn keys_broken(report: &Value) -> Option<String> {
+    let count = |name: &str| report["keys"].get(name).and_then(Value::as_u64).unwrap_or(0);
+    let broken: Vec<String> =
+        ["order_violations", "handler_changes", "duplicates", "lost", "wrong_payload"]
+            .into_iter()
+            .filter(|name| count(name) > 0)
+            .map(|name| format!("{} {}", count(name), name.replace('_', " ")))
+            .collect();
+    (!broken.is_empty()).then(|| format!("calls with keys: {}", broken.join(", ")))
 }
 
 impl From<&Point> for Record {
@@ -101,6 +116,16 @@ mod tests {
     fn report(started: u64, ok: u64, lost: u64, warmup: u64) -> Value {
         let outcomes = json!({"started": started, "ok": ok, "connection_lost": lost});
         json!({"outcomes": outcomes, "warmup_calls": warmup})
+    }
+
+    #[test]
+    fn a_run_whose_keys_were_out_of_order_says_so() {
+        let mut report = report(10, 10, 0, 0);
+        report["keys"] = json!({"order_violations": 0, "duplicates": 0, "lost": 0});
+        assert_eq!(problem(&report, 0, Some(10)), None);
+        report["keys"] = json!({"order_violations": 3, "duplicates": 1, "checked": 9});
+        let wrong = "calls with keys: 3 order violations, 1 duplicates";
+        assert_eq!(problem(&report, 1, Some(10)).as_deref(), Some(wrong));
     }
 
     #[test]

@@ -1,18 +1,28 @@
 //! A point of a simulated group: the simulator is told what the experiment says, and its outcome
 //! gets the names of a client's report.
 
+mod keyed;
+
+pub use keyed::setup as keyed_setup;
+
 use super::record::Record;
 use crate::experiment::{OptionSet, Point, Scalar, Side};
 use crate::predict::Calibration;
+use crate::simulate::keyed as dispatch_by_key;
 use crate::simulate::law::Spread;
 use crate::simulate::pipeline::{self, Load, Outcome, Setup, StageCost};
 use anyhow::{Context, Result, bail};
 use echo_common::quantity::duration;
 use serde_json::{Value, json};
 
-/// What a group may tell the simulator. Times per stage without a value are those measured on this
-/// host; everything else is as in the ticket.
-pub const OPTIONS: [&str; 15] = [
+/// What a group may tell the simulators.
+pub fn options() -> impl Iterator<Item = &'static str> {
+    PIPELINE.into_iter().chain(keyed::OPTIONS).chain(["stall-every"])
+}
+
+/// Of the pair with handlers on one queue. Times per stage without a value are those measured on
+/// this host; everything else is as in the ticket.
+const PIPELINE: [&str; 15] = [
     "callers",
     "callers-turn",
     "client-us",
@@ -37,32 +47,54 @@ const SEED: u64 = 11_225;
 /// Simulates one point.
 pub(super) fn run(point: &Point, calibration: Option<&Calibration>) -> Result<Record> {
     let words = || format!("simulation of {}, {}, {}", point.group, point.line, point.at);
+    let mut record = Record::from(point);
+    if keyed::is_meant(&point.options) {
+        let setup = keyed::setup(&point.options).with_context(words)?;
+        let outcome = dispatch_by_key::run(&setup).map_err(anyhow::Error::msg);
+        record.report = keyed::report(&setup, &outcome.with_context(words)?);
+        return Ok(record);
+    }
     let setup = setup(&point.options, calibration).with_context(words)?;
     let outcome = pipeline::run(&setup).map_err(anyhow::Error::msg).with_context(words)?;
-    let mut record = Record::from(point);
     record.report = report(&setup, &outcome);
     Ok(record)
 }
 
-fn setup(options: &OptionSet, calibration: Option<&Calibration>) -> Result<Setup> {
-    let get = |name: &str| options.get(Side::Simulate, name);
-    let number = |name: &str, otherwise: f64| match get(name) {
-        None => Ok(otherwise),
-        Some(value) => value.number().with_context(|| format!("{name} {value} is no number")),
-    };
-    let count = |name: &str, otherwise: u32| -> Result<u32> {
-        let number = number(name, f64::from(otherwise))?;
+/// What a group tells a simulator.
+struct Given<'a>(&'a OptionSet);
+
+impl Given<'_> {
+    fn number(&self, name: &str, otherwise: f64) -> Result<f64> {
+        match self.0.get(Side::Simulate, name) {
+            None => Ok(otherwise),
+            Some(value) => value.number().with_context(|| format!("{name} {value} is no number")),
+        }
+    }
+
+    fn count(&self, name: &str, otherwise: u32) -> Result<u32> {
+        let number = self.number(name, f64::from(otherwise))?;
         if number.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&number) {
             bail!("{name} {number}; allowed: a whole number");
         }
         Ok(number as u32)
-    };
-    let time_s = |name: &str, otherwise: f64| match get(name) {
-        None => Ok(otherwise),
-        Some(value) => duration(&value.to_string())
-            .map(|time| time.as_secs_f64())
-            .map_err(|error| anyhow::anyhow!("{name}: {error}")),
-    };
+    }
+
+    fn time_s(&self, name: &str, otherwise: f64) -> Result<f64> {
+        match self.0.get(Side::Simulate, name) {
+            None => Ok(otherwise),
+            Some(value) => duration(&value.to_string())
+                .map(|time| time.as_secs_f64())
+                .map_err(|error| anyhow::anyhow!("{name}: {error}")),
+        }
+    }
+}
+
+fn setup(options: &OptionSet, calibration: Option<&Calibration>) -> Result<Setup> {
+    let given = Given(options);
+    let get = |name: &str| options.get(Side::Simulate, name);
+    let number = |name: &str, otherwise: f64| given.number(name, otherwise);
+    let count = |name: &str, otherwise: u32| given.count(name, otherwise);
+    let time_s = |name: &str, otherwise: f64| given.time_s(name, otherwise);
     let spread: Spread = match get("spread") {
         None => Spread::Deterministic,
         Some(value) => value.to_string().parse().map_err(anyhow::Error::msg)?,

@@ -15,6 +15,16 @@ pub fn first_at_share(points: &[(f64, f64)], share: f64) -> Option<f64> {
     sorted.iter().find(|&&(_, y)| y >= share * most).map(|&(x, _)| x)
 }
 
+/// The last knob value whose throughput is at least `share` (above 0, at most 1) of the largest
+/// one: behind it the curve declines, or ends.
+///
+/// Points and conditions as in [`first_at_share`].
+pub fn last_at_share(points: &[(f64, f64)], share: f64) -> Option<f64> {
+    let sorted = sorted(points)?;
+    let most = sorted.iter().map(|&(_, y)| y).max_by(f64::total_cmp)?;
+    sorted.iter().rfind(|&&(_, y)| y >= share * most).map(|&(x, _)| x)
+}
+
 /// The point that lies farthest above the straight line from the first point to the last, both
 /// axes scaled to 1: the offline form of Satopaa, Albrecht, Irwin and Raghavan, "Finding a Kneedle
 /// in a Haystack" (2011), without its smoothing.
@@ -57,6 +67,14 @@ mod tests {
         assert_eq!(first_at_share(&over_readers(THIRTY), ARRIVED), Some(5.0));
         assert_eq!(farthest_from_chord(&over_readers(TEN)), Some(5.0));
         assert_eq!(farthest_from_chord(&over_readers(THIRTY)), Some(4.0));
+    }
+
+    #[test]
+    fn a_decline_begins_behind_the_last_point_that_is_near_the_best() {
+        let points = [(100.0, 90.0), (250.0, 100.0), (500.0, 95.0), (1000.0, 60.0)];
+        assert_eq!(last_at_share(&points, ARRIVED), Some(500.0));
+        assert_eq!(last_at_share(&points[..2], ARRIVED), Some(250.0));
+        assert_eq!(last_at_share(&[], ARRIVED), None);
     }
 
     #[test]
