@@ -148,7 +148,32 @@ impl Experiment {
     }
 }
 
+impl Line {
+    /// Calls per second of an open loop; none if the loop is closed.
+    pub fn rate(&self) -> Option<f64> {
+        self.options.get(Side::Client, "rate").and_then(Scalar::number)
+    }
+
+    /// What its latencies are counted from.
+    pub fn latency_words(&self) -> &'static str {
+        match self.rate() {
+            Some(_) => "open loop: from when a call was due to its reply",
+            None => "closed loop: from the sending of a call to its reply",
+        }
+    }
+}
+
 impl Group {
+    /// How calls come to be made.
+    pub fn loop_words(&self) -> &'static str {
+        let opens = |line: &Line| line.rate().is_some();
+        match (self.lines.iter().any(opens), self.lines.iter().all(opens)) {
+            (_, true) => "open loop",
+            (true, false) => "open loop and closed loop",
+            (false, false) => "closed loop",
+        }
+    }
+
     /// The line of this name.
     pub fn line(&self, name: &str) -> Option<&Line> {
         self.lines.iter().find(|line| line.name == name)

@@ -112,6 +112,11 @@ fn a_bad_file_gives_one_line_with_the_place() {
     check("min = 3.0", "min = 3.0\nmax = 2.0", 22, "at least 3 and at most 2");
     check("kind = \"ratio\"", "kind = \"fit\"", 22, "has no b");
     check("min = 3.0", "law = \"batch\"", 22, "has no law");
+    check("kind = \"ratio\"", "kind = \"less\"", 22, "of kind less has no min");
+    check("kind = \"ratio\"", "kind = \"every_run\"", 22, "of kind every_run has no a");
+    check("kind = \"ratio\"", "kind = \"drains\"", 22, "of kind drains has no min");
+    check("kind = \"ratio\"", "kind = \"knee_moves\"", 22, "of kind knee_moves has no b");
+    check("min = 3.0", "lines = [\"ten\"]", 22, "of kind ratio has no lines");
     check("min = 3.0", "", 22, "what is wanted?");
     check("min = 3.0", "near = 3.0", 22, "tolerance is missing");
     check("min = 3.0", "near = 3.0\ntolerance = -1.0", 26, "0 and more");
@@ -124,6 +129,9 @@ fn a_bad_file_gives_one_line_with_the_place() {
     check("kind = \"curve\"", "kind = \"curve\"\nunit = \"ms\"", 29, "calls/s, us, share");
     check("kind = \"curve\"", "kind = \"curve\"\nmetric = \"a..b\"", 29, "no path");
     check("kind = \"curve\"", "kind = \"several\"", 28, "metrics is missing");
+    check("kind = \"curve\"", "kind = \"each\"", 28, "allowed here is a list");
+    check("kind = \"curve\"", "kind = \"backlog\"", 28, "which line is meant");
+    check("kind = \"curve\"", "kind = \"batch_sizes\"", 28, "which line is meant");
     check("kind = \"curve\"", "kind = \"stages\"", 28, "which line is meant");
     check("name = \"e\"", "name = \"e", 1, "");
 }
@@ -143,4 +151,17 @@ fn claims_that_contradict_each_other_are_refused() {
 fn an_experiment_without_groups_measures_nothing_and_is_refused() {
     let error = parse("name = \"e\"\ntitle = \"T\"\nquestion = \"Q\"\n", false).unwrap_err();
     assert!(error.to_string().contains("nothing would be measured"), "{error}");
+}
+
+#[test]
+fn a_claim_about_several_lines_needs_two_that_are_there() {
+    let moves = |lines: &str| {
+        let claim = format!("kind = \"knee_moves\"\nlines = {lines}\na = {{ group = \"g\" }}\n");
+        let from = GOOD.find("kind = \"ratio\"").unwrap();
+        let to = GOOD.find("[[panel]]").unwrap();
+        parse(&format!("{}{claim}{}", &GOOD[..from], &GOOD[to..]), false)
+    };
+    assert_eq!(moves("[\"ten\", \"thirty\"]").unwrap().claims.len(), 1);
+    assert!(moves("[\"ten\"]").unwrap_err().to_string().contains("two lines or more"));
+    assert!(moves("[\"ten\", \"tin\"]").unwrap_err().to_string().contains("ten | thirty"));
 }

@@ -129,3 +129,6 @@ fn stalled(results: &Results<'_>, line: &LineOf, at: &Scalar) -> Option<Stalled>
         every_s: time("stall-every")?,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -123,7 +123,6 @@ question = "Q?"
 name = "g"
 mode = "paced"
 title = "G"
-server = { serial-cost = "paced:44.5us", log-read-cost = "paced:75us", log-call-cost = "paced:4.5us", dispatch-cost = "paced:39.5us", dispatch-gap = "paced:500us" }
 client = { clients = 500, in-flight = 4, think = "10ms" }
 knob = { option = "server.dispatch-batch", values = [10, 100, 500, 1000] }
 lines = [
@@ -132,6 +131,12 @@ lines = [
   { name = "large", client = { payload = "64KiB" } },
   { name = "spin", server = { serial-cost = "spin:44.5us" } },
 ]
+[group.server]
+serial-cost = "paced:44.5us"
+log-read-cost = "paced:75us"
+log-call-cost = "paced:4.5us"
+dispatch-cost = "paced:39.5us"
+dispatch-gap = "paced:500us"
 "#;
 
     fn rates(line: &str, how: fn(Mode, &Point) -> Option<Predicted>) -> Vec<f64> {

@@ -129,11 +129,12 @@ fn timing(group: &Group, results: &Results<'_>) -> Option<String> {
     let noise = results.noise(&metric("calls_per_s"), &group.name);
     let noise = noise.map_or("was not measured".to_owned(), |noise| format!("is x {noise:.3}"));
     Some(format!(
-        "{} of {:.1} s each after {:.1} s of warm-up, interleaved; closed loop. What two \
+        "{} of {:.1} s each after {:.1} s of warm-up, interleaved; {}. What two \
          equal settings differ by {noise}.",
         if group.rounds == 1 { "1 round".to_owned() } else { format!("{} rounds", group.rounds) },
         group.duration.as_secs_f64(),
-        group.warmup.as_secs_f64()
+        group.warmup.as_secs_f64(),
+        group.loop_words()
     ))
 }
 
@@ -146,7 +147,7 @@ fn host_bound(group: &Group, results: &Results<'_>) -> Option<String> {
     let reached = middle("calls_per_s / host.cpu_ceiling_calls_per_s")?;
     let cpus = ceiling * (client + server) / 1e6;
     let bound = if reached >= 0.9 {
-        "The host is the limit: more readers only share out the same CPU time."
+        "The host is the limit: more threads only share out the same CPU time."
     } else {
         "The host is not used up."
     };

@@ -3,7 +3,7 @@
 use super::super::block::{Cell, Figure, Table};
 use crate::chart::{Axis, Bars, COLOURS, Chart, Mark, Scale, Series};
 use crate::drain;
-use crate::experiment::{Group, LineOf, Scalar, Side};
+use crate::experiment::{Group, LineOf, Scalar};
 use crate::metric::Metric;
 use crate::results::Results;
 use crate::run::Record;
@@ -126,8 +126,7 @@ pub(super) fn backlog(
     group: &Group,
     results: &Results<'_>,
 ) -> Option<Figure> {
-    let found = group.line(&line.line)?;
-    let rate = found.options.get(Side::Client, "rate").and_then(Scalar::number)?;
+    let rate = group.line(&line.line)?.rate()?;
     let duration = group.duration.as_secs_f64();
     let mut series = Vec::new();
     for (colour, value) in at.iter().enumerate() {

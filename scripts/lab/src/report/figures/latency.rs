@@ -63,9 +63,9 @@ pub(super) fn percentiles(
         shaded: Vec::new(),
     };
     let note = format!(
-        "{}; closed loop: from the sending of a call to its reply; all rounds together; ends where \
-         {CALLS_LEFT_MIN} calls are left.",
-        line.line
+        "{}; {}; all rounds together; ends where {CALLS_LEFT_MIN} calls are left.",
+        line.line,
+        group.line(&line.line)?.latency_words()
     );
     Some(Figure {
         title: String::new(),
