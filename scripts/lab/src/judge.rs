@@ -144,7 +144,7 @@ fn ratio(
     let mut judged = Judged::new(holds, number, seen, wish);
     // Equal is not as wanted, and equal is all that can be said.
     let one = meets(wanted, 1.0, model).0;
-    if !holds && one == Some(false) && compared.verdict == rounds::Verdict::NoDifference {
+    if one == Some(false) && compared.verdict == rounds::Verdict::NoDifference {
         judged.verdict = Verdict::NoDifference;
     }
     if let Some(noise) = noise {

@@ -89,6 +89,8 @@ fn a_difference_inside_the_noise_is_none() {
     let small = "kind = \"ratio\"\na = { group = \"g\", line = \"x\", at = 10 }\n\
                  b = { group = \"g\", line = \"x\", at = 5 }\n";
     check(&format!("{small}min = 1.1"), Verdict::NoDifference);
+    // Larger than wanted, too, and still no more than equal runs differ by.
+    check(&format!("{small}min = 1.001"), Verdict::NoDifference);
     check(&format!("{small}min = 0.9"), Verdict::Holds);
 }
 

@@ -2,7 +2,8 @@
 //! group.
 
 use super::pair::{self, Length};
-use crate::experiment::{Experiment, Mode};
+use super::simulated::is_keyed;
+use crate::experiment::{Experiment, Group, Mode};
 use crate::metric::Metric;
 use crate::predict::Calibration;
 use crate::process::{ProcessError, Programs};
@@ -12,11 +13,15 @@ use std::time::Duration;
 const LENGTH: Length =
     Length::Time { duration: Duration::from_millis(1500), warmup: Duration::from_millis(500) };
 
-/// Calibrates; none if nothing real is measured, or the programs do not say what is needed.
+/// Calibrates; none if nobody needs it, nothing real is measured, or the programs do not say what
+/// is needed.
 pub(super) fn calibrate(
     programs: &Programs,
     experiment: &Experiment,
 ) -> Result<Option<Calibration>, ProcessError> {
+    if !experiment.groups.iter().any(is_for) {
+        return Ok(None);
+    }
     let Some(group) = experiment.groups.iter().find(|group| group.mode == Mode::Real) else {
         return Ok(None);
     };
@@ -32,6 +37,15 @@ pub(super) fn calibrate(
         None => eprintln!("lab: not calibrated: the run gave no CPU times per call"),
     }
     Ok(found)
+}
+
+/// Whether a group's numbers come from what calls cost here.
+fn is_for(group: &Group) -> bool {
+    match group.mode {
+        Mode::Simulated => !group.points().iter().all(|point| is_keyed(&point.options)),
+        Mode::Real => group.model.as_deref() == Some("readers"),
+        Mode::Paced => false,
+    }
 }
 
 fn of(report: &Value) -> Option<Calibration> {

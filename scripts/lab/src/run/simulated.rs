@@ -3,6 +3,7 @@
 
 mod keyed;
 
+pub(super) use keyed::is_meant as is_keyed;
 pub use keyed::setup as keyed_setup;
 
 use super::record::Record;
