@@ -48,7 +48,7 @@ pub fn run(options: &RunOptions) -> Result<u8> {
     let name = format!("{}{suffix}", experiment.name);
     let folder = Folder::create(options.out.as_deref(), Path::new(RESULTS), &name, &now)?;
     folder.write("experiment.toml", &text)?;
-    let about = about(&programs, &experiment, now)?;
+    let about = About { command: command(options), ..about(&programs, &experiment, now)? };
     folder.write_about(&about)?;
     let mut session = Session { programs, experiment, folder, about };
     let outcome = session.all();
@@ -96,18 +96,22 @@ fn unreadable(path: &Path, error: &std::io::Error) -> FileError {
 fn about(programs: &Programs, experiment: &Experiment, began: String) -> Result<About> {
     let say = |program| programs.say(program, "--version").map(|text| text.trim().to_owned());
     let measured = experiment.groups.iter().filter(|group| group.mode != Mode::Simulated);
-    let words: Vec<String> = std::env::args().skip(1).collect();
     Ok(About {
         name: experiment.name.clone(),
         quick: experiment.quick,
         began,
         commit: commit(),
         programs: vec![say(Program::Server)?, say(Program::Client)?],
-        command: format!("cargo lab {}", words.join(" ")),
         host: host_value(&host::describe(&pinning::allowed_cpus())),
         runs_planned: measured.map(|group| group.points().len() * group.rounds as usize).sum(),
         ..About::default()
     })
+}
+
+/// What makes the same run elsewhere: without the folders of this host.
+fn command(options: &RunOptions) -> String {
+    let quick = if options.quick { " --quick" } else { "" };
+    format!("cargo lab run {}{quick}", options.experiment)
 }
 
 /// The sources' state, if they are under git and git is there.
