@@ -5,8 +5,9 @@
 use crate::call_table::wants_stages;
 use crate::payload::Payload;
 use echo_common::wire::native::{
-    EXECUTION_LEN, FLAG_HAS_KEY, FLAG_RESP_SIZE, FLAG_WANT_EXECUTION, FLAG_WANT_STAGES,
-    FRAME_MAX_DEFAULT, HEADER_LEN, Header, KEY_LEN, Key, Kind, RESP_SIZE_LEN, STAGES_LEN,
+    EXECUTION_LEN, FLAG_HAS_KEY, FLAG_RESP_SIZE, FLAG_WANT_EXECUTION, FLAG_WANT_HELD,
+    FLAG_WANT_STAGES, FRAME_MAX_DEFAULT, HEADER_LEN, HELD_LEN, Header, KEY_LEN, Key, Kind,
+    RESP_SIZE_LEN, STAGES_LEN,
 };
 use std::io::IoSlice;
 
@@ -64,6 +65,9 @@ pub(crate) trait Frames {
     }
 }
 
+/// Bytes of all blocks of a reply.
+pub(crate) const BLOCKS_MAX: usize = STAGES_LEN + EXECUTION_LEN + HELD_LEN;
+
 /// Where the flags are in a header.
 const FLAGS_AT: usize = 5;
 
@@ -100,7 +104,7 @@ impl CallFrames {
         }
     }
 
-    /// The same with further flags that change nothing in the reply.
+    /// The same with further flags; that of how many hold the call is answered.
     pub(crate) fn with_flags(mut self, flags: u8) -> CallFrames {
         self.call_start[FLAGS_AT] |= flags;
         self
@@ -118,6 +122,11 @@ impl CallFrames {
         self
     }
 
+    /// Whether calls ask how many hold them.
+    pub(crate) fn ask_holders(&self) -> bool {
+        self.call_start[FLAGS_AT] & FLAG_WANT_HELD != 0
+    }
+
     /// Whether calls have keys.
     #[inline]
     pub(crate) fn are_keyed(&self) -> bool {
@@ -132,7 +141,7 @@ impl CallFrames {
 
     /// The longest frame that is taken from the server, by its length word.
     pub(crate) fn frame_max(&self) -> usize {
-        FRAME_MAX_DEFAULT.max(self.reply_len() + STAGES_LEN + EXECUTION_LEN + HEADER_LEN)
+        FRAME_MAX_DEFAULT.max(self.reply_len() + BLOCKS_MAX + HEADER_LEN)
     }
 
     /// The id, if `head` is that of a reply of the right length without extensions.

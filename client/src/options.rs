@@ -101,8 +101,9 @@ pub struct Options {
     #[arg(env = "ECHO_CLIENT_PAYLOAD_RESP", help_heading = LOAD)]
     pub payload_resp: Option<u64>,
 
-    /// When a call is answered: when the server has served it, or when enough of its followers have
-    /// it, too (echo-server --followers)
+    /// When a call is done: when it was written (0, with --streams: nothing is answered, and
+    /// nothing checked), when the server has answered it (1), or when enough followers had it
+    /// before (all)
     #[arg(long, value_name = "WHOSE", default_value = "1")]
     #[arg(env = "ECHO_CLIENT_ACKS", help_heading = LOAD)]
     pub acks: Acks,
@@ -259,6 +260,10 @@ pub struct Options {
 /// Who must have a call before it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
 pub enum Acks {
+    /// Nobody: it is not answered.
+    #[value(name = "0")]
+    #[serde(rename = "0")]
+    None,
     /// The server.
     #[value(name = "1")]
     #[serde(rename = "1")]

@@ -8,7 +8,7 @@ use crate::reason::Reason;
 use crate::records::Tally;
 use crate::reply_reader::printable;
 use crate::stages::StageTimes;
-use echo_common::wire::native::{Execution, Stages};
+use echo_common::wire::native::{Execution, Held, Stages};
 use std::collections::BTreeMap;
 
 /// Why a connection, and with it every call in flight on it, was lost.
@@ -42,6 +42,8 @@ pub(crate) struct Outcomes {
     pub(crate) late_replies: u64,
     /// Replies to calls that were never made or had been answered; not outcomes.
     pub(crate) unexpected_replies: u64,
+    /// Right replies that said themselves that too few held the call; not outcomes.
+    pub(crate) early_acks: u64,
     /// Executions out of their key's order, or by another handler; not outcomes.
     pub(crate) key_violations: u64,
     /// Connections that were lost, by cause.
@@ -79,6 +81,7 @@ impl Outcomes {
             && self.warmup_failed == 0
             && self.unexpected_replies == 0
             && self.key_violations == 0
+            && self.early_acks == 0
             && self.connections_lost.is_empty()
     }
 
@@ -101,6 +104,7 @@ impl Outcomes {
         self.late_replies += other.late_replies;
         self.unexpected_replies += other.unexpected_replies;
         self.key_violations += other.key_violations;
+        self.early_acks += other.early_acks;
         for (&reason, &count) in &other.error_replies {
             self.count_error_reply(reason, count);
         }
@@ -162,6 +166,8 @@ pub(crate) struct Ledger {
     pub(crate) failure_latency: Latency,
     /// Where sampled calls spent their time, if any were to be sampled.
     pub(crate) stage_times: Option<Box<StageTimes>>,
+    /// The first reply that came too early, in words.
+    pub(crate) early_ack: Option<String>,
     /// What became of records, if calls carried some; set when the worker has ended.
     pub(crate) records: Option<Box<Tally>>,
     /// The first words that came with each reason of an error reply, safe to print.
@@ -190,6 +196,7 @@ impl Ledger {
                 .then(|| Box::new(OpenTimes { service: Latency::new(), delay: Latency::new() })),
             failure_latency: Latency::new(),
             stage_times: extras.stages.then(|| Box::new(StageTimes::new())),
+            early_ack: None,
             records: None,
             error_texts: BTreeMap::new(),
             keys: None,
@@ -240,6 +247,17 @@ impl Ledger {
     pub(crate) fn duplicate(&mut self) {
         if let Some(keys) = &mut self.keys {
             keys.findings.duplicates += 1;
+        }
+    }
+
+    /// Notes how many held the call `id` when it was answered.
+    pub(crate) fn held(&mut self, id: u64, held: Held) {
+        if held.holders < held.needed {
+            self.outcomes.early_acks += 1;
+            self.early_ack.get_or_insert_with(|| {
+                let Held { holders, needed, .. } = held;
+                format!("call {id} was answered when {holders} held it, and {needed} had to")
+            });
         }
     }
 
@@ -345,6 +363,7 @@ impl Ledger {
             times.service.add(&more.service);
             times.delay.add(&more.delay);
         }
+        self.early_ack = self.early_ack.take().or_else(|| other.early_ack.clone());
         match (&mut self.records, &other.records) {
             (Some(records), Some(more)) => records.add(more),
             (records @ None, Some(more)) => *records = Some(more.clone()),

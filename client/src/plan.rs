@@ -12,7 +12,7 @@ use crate::records::{self, RecordsError};
 use echo_common::address::{self, AddressError};
 use echo_common::clock;
 use echo_common::pinning::{self, CpuListError};
-use echo_common::wire::native::FLAG_ACKS_ALL;
+use echo_common::wire::native::{FLAG_ACKS_ALL, FLAG_NO_REPLY, FLAG_WANT_HELD};
 use std::net::SocketAddr;
 use thiserror::Error;
 
@@ -65,6 +65,8 @@ pub(crate) enum PlanError {
     Hadoop(#[from] HadoopError),
     #[error(transparent)]
     Records(#[from] RecordsError),
+    #[error("--acks 0 is for --streams; allowed with plain calls: 1, all")]
+    NoAcks,
     #[error(
         "--clients {clients} with --in-flight {in_flight} is {total} calls in flight; \
          allowed: at most {IN_FLIGHT_TOTAL_MAX}"
@@ -105,6 +107,9 @@ impl Plan {
             (calls, _) => calls,
         };
         let records = records::Settings::of(&options, calls)?;
+        if options.acks == Acks::None && records.is_none() {
+            return Err(PlanError::NoAcks);
+        }
         // A connection without a stream would have nothing to send.
         let clients = options.clients.min(records.map_or(u64::MAX, |r| r.streams as u64));
         let keys = options.keys.unwrap_or(u64::MAX);
@@ -223,9 +228,15 @@ impl Plan {
     /// Flags of every native call.
     pub(crate) fn flags(&self) -> u8 {
         match self.options.acks {
+            Acks::None => FLAG_NO_REPLY,
             Acks::One => 0,
-            Acks::All => FLAG_ACKS_ALL,
+            Acks::All => FLAG_ACKS_ALL | FLAG_WANT_HELD,
         }
+    }
+
+    /// Whether replies say how many hold their call.
+    pub(crate) fn asks_holders(&self) -> bool {
+        self.options.acks == Acks::All
     }
 
     /// The length that replies are asked to have, if not that of the call.

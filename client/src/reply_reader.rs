@@ -1,13 +1,13 @@
 //! Bytes from the server to ended calls, in the native framing. A reply is compared as it arrives:
 //! what is kept between two reads is at most one header, or how much of a body is still to come.
 
-use crate::call_frames::CallFrames;
+use crate::call_frames::{BLOCKS_MAX, CallFrames};
 use crate::call_table::{CallTable, Found, wants_stages};
 use crate::outcome::{Failure, Ledger};
 use crate::reason::Reason;
 use echo_common::wire::native::{
-    BODY_MIN, CONNECTION_ID, EXECUTION_LEN, Execution, FLAG_WANT_EXECUTION, FLAG_WANT_STAGES,
-    HEADER_LEN, Header, HeaderError, Kind, STAGES_LEN, Stages,
+    BODY_MIN, CONNECTION_ID, EXECUTION_LEN, Execution, FLAG_WANT_EXECUTION, FLAG_WANT_HELD,
+    FLAG_WANT_STAGES, HEADER_LEN, HELD_LEN, Header, HeaderError, Held, Kind, STAGES_LEN, Stages,
 };
 use thiserror::Error;
 
@@ -64,7 +64,7 @@ enum Content {
 /// The blocks of a reply, as far as they came.
 #[derive(Debug)]
 struct Blocks {
-    bytes: [u8; STAGES_LEN + EXECUTION_LEN],
+    bytes: [u8; BLOCKS_MAX],
     known: usize,
     len: usize,
     flags: u8,
@@ -93,10 +93,10 @@ impl ReplyReader {
     ) -> Result<(), Ending> {
         loop {
             if self.head_len == 0 && self.body.is_none() {
-                bytes = if frames.are_keyed() {
-                    whole_keyed_replies(bytes, frames, to)
-                } else {
-                    whole_replies(bytes, frames, to)
+                bytes = match (frames.ask_holders(), frames.are_keyed()) {
+                    (true, _) => bytes,
+                    (false, true) => whole_keyed_replies(bytes, frames, to),
+                    (false, false) => whole_replies(bytes, frames, to),
                 };
             }
             if bytes.is_empty() {
@@ -247,7 +247,8 @@ fn begin_body(
             Content::Blocks { blocks, position: 0, matched: right }
         }
         Kind::Reply => {
-            let plain = header.flags == 0 && header.status == 0 && !frames.are_keyed();
+            let plain = header.flags == 0 && header.status == 0;
+            let plain = plain && !frames.are_keyed() && !frames.ask_holders();
             Content::Reply { position: 0, matched: plain && header.rest_len() == expected }
         }
         // An error frame without a status is a reply whose kind was damaged.
@@ -265,7 +266,8 @@ fn begin_body(
 /// The flags of a right reply to the call `id`.
 fn flags_of(id: u64, frames: &CallFrames) -> u8 {
     let stages = if wants_stages(id) { FLAG_WANT_STAGES } else { 0 };
-    stages | if frames.are_keyed() { FLAG_WANT_EXECUTION } else { 0 }
+    let held = if frames.ask_holders() { FLAG_WANT_HELD } else { 0 };
+    stages | held | if frames.are_keyed() { FLAG_WANT_EXECUTION } else { 0 }
 }
 
 /// The body of a frame whose kind is wrong, if everything else fits a waiting call.
@@ -273,7 +275,7 @@ fn damaged(head: &[u8; HEADER_LEN], frames: &CallFrames, to: &Reading<'_>) -> Op
     let [l0, l1, l2, l3, _, _, _, _, id @ ..] = *head;
     let length = u32::from_be_bytes([l0, l1, l2, l3]) as usize;
     let (id, remaining) = (u64::from_be_bytes(id), length.checked_sub(BODY_MIN)?);
-    let blocks = if frames.are_keyed() { EXECUTION_LEN } else { 0 };
+    let blocks = Blocks::of(flags_of(id, frames)).len;
     let fits = remaining == frames.reply_len() + blocks && to.table.is_open(id);
     fits.then_some(Body { id, remaining, content: Content::Reply { position: 0, matched: false } })
 }
@@ -326,6 +328,9 @@ fn end_with_blocks(id: u64, blocks: Option<&Blocks>, to: &mut Reading<'_>) {
                 Some(by) => to.ledger.executed(call, id, by, to.now_ns),
                 None => to.ledger.ok(call, to.now_ns),
             }
+            if let Some(held) = blocks.held() {
+                to.ledger.held(id, held);
+            }
             if let Some(stages) = blocks.stages() {
                 to.ledger.staged(call, &stages, to.now_ns);
             }
@@ -339,8 +344,9 @@ impl Blocks {
     fn of(flags: u8) -> Blocks {
         let stages = if flags & FLAG_WANT_STAGES != 0 { STAGES_LEN } else { 0 };
         let execution = if flags & FLAG_WANT_EXECUTION != 0 { EXECUTION_LEN } else { 0 };
-        let bytes = [0; STAGES_LEN + EXECUTION_LEN];
-        Blocks { bytes, known: 0, len: stages + execution, flags }
+        let held = if flags & FLAG_WANT_HELD != 0 { HELD_LEN } else { 0 };
+        let len = stages + execution + held;
+        Blocks { bytes: [0; BLOCKS_MAX], known: 0, len, flags }
     }
 
     /// Takes what belongs to the blocks, and returns the rest.
@@ -358,8 +364,14 @@ impl Blocks {
 
     fn execution(&self) -> Option<Execution> {
         let has = self.flags & FLAG_WANT_EXECUTION != 0;
-        let block = self.bytes[..self.len].last_chunk();
+        let held = if self.flags & FLAG_WANT_HELD != 0 { HELD_LEN } else { 0 };
+        let block = self.bytes[..self.len - held].last_chunk();
         block.filter(|_| has).map(Execution::decode)
+    }
+
+    fn held(&self) -> Option<Held> {
+        let has = self.flags & FLAG_WANT_HELD != 0;
+        self.bytes[..self.len].last_chunk().filter(|_| has).map(Held::decode)
     }
 }
 

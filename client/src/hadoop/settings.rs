@@ -29,7 +29,7 @@ pub(crate) enum HadoopError {
     Stages,
     #[error("--keys is for --protocol native: calls of Hadoop RPC have no keys")]
     Keys,
-    #[error("--acks all is for --protocol native: a call of Hadoop RPC cannot ask for it")]
+    #[error("--acks is for --protocol native: calls of Hadoop RPC cannot ask for it")]
     Acks,
     #[error("--hadoop-echo is for --service om; allowed with --service {0}: not given")]
     NoEcho(Service),
@@ -65,7 +65,7 @@ impl Settings {
         if options.keys.is_some() {
             return Err(HadoopError::Keys);
         }
-        if options.acks == Acks::All {
+        if options.acks != Acks::One {
             return Err(HadoopError::Acks);
         }
         let service = options.service.clone().unwrap_or(Service::Om);

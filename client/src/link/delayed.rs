@@ -45,6 +45,10 @@ impl<S: Read + Write> DelayedLink<S> {
         self.may_read = true;
     }
 
+    pub(super) fn holds(&self) -> bool {
+        !self.out.is_empty()
+    }
+
     /// Gives the socket what is due, as far as it takes it; its next writable edge goes on.
     pub(super) fn deliver(&mut self) -> io::Result<()> {
         self.out.ripen(now_ns());

@@ -55,6 +55,14 @@ impl Link {
             Link::Delayed(link) => link.deliver(),
         }
     }
+
+    /// Whether bytes that were written are still held.
+    pub(crate) fn holds(&self) -> bool {
+        match self {
+            Link::Direct(_) => false,
+            Link::Delayed(link) => link.holds(),
+        }
+    }
 }
 
 impl Read for Link {

@@ -5,6 +5,7 @@ use super::accumulator::Accumulator;
 use super::call::Content;
 use super::record::Shape;
 use super::tally::Tally;
+use crate::call_frames::BLOCKS_MAX;
 use crate::call_table::{CallTable, EndedCall, Found, slot_of, wants_stages};
 use crate::connection::{Lost, ReadEnd};
 use crate::control::View;
@@ -15,8 +16,10 @@ use crate::reply_reader::{ERROR_TEXT_MAX, Ending};
 use crate::stages::Sampler;
 use echo_common::clock::now_ns;
 use echo_common::wire::native::{
-    CONNECTION_ID, FLAG_WANT_STAGES, HEADER_LEN, Header, Kind, STAGES_LEN, Stages,
+    CONNECTION_ID, FLAG_NO_REPLY, FLAG_WANT_HELD, FLAG_WANT_STAGES, HEADER_LEN, Header, Held, Kind,
+    Stages,
 };
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 
 /// Reads of a full buffer in one pass; what is left is remembered by the worker.
@@ -55,6 +58,8 @@ pub(super) struct Connection {
     /// Bytes that the link has not taken; those up to `written` it has.
     out: Vec<u8>,
     written: usize,
+    /// Calls that nobody answers: where each ends in `out`. They are done when that is written.
+    unanswered: VecDeque<(usize, u64)>,
     /// The beginning of a frame.
     partial: Vec<u8>,
 }
@@ -72,6 +77,7 @@ impl Connection {
             contents: (0..window).map(|_| Content::default()).collect(),
             out: Vec::new(),
             written: 0,
+            unanswered: VecDeque::new(),
             partial: Vec::new(),
         }
     }
@@ -114,10 +120,25 @@ impl Connection {
         desk.ledger.started(1, measured, now_ns);
         desk.tally.sent(&call);
         self.contents[slot_of(id)] = call;
+        if desk.flags & FLAG_NO_REPLY != 0 {
+            self.unanswered.push_back((self.out.len(), id));
+        }
     }
 
     /// Writes what is owed, as far as the link takes it.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
+    pub(super) fn flush(&mut self, desk: &mut Desk<'_>) -> io::Result<()> {
+        let flushed = self.write();
+        if !self.unanswered.is_empty() {
+            self.end_unanswered(desk);
+        }
+        if self.written == self.out.len() {
+            self.out.clear();
+            self.written = 0;
+        }
+        flushed
+    }
+
+    fn write(&mut self) -> io::Result<()> {
         while self.written < self.out.len() {
             match self.link.write(&self.out[self.written..]) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
@@ -127,9 +148,29 @@ impl Connection {
                 Err(error) => return Err(error),
             }
         }
-        self.out.clear();
-        self.written = 0;
         Ok(())
+    }
+
+    /// Ends the calls that are written and that nobody answers.
+    fn end_unanswered(&mut self, desk: &mut Desk<'_>) {
+        let now = now_ns();
+        while let Some(&(end, id)) = self.unanswered.front()
+            && end <= self.written
+        {
+            self.unanswered.pop_front();
+            let Some((call, content)) = self.end(id, &mut desk.ledger) else {
+                continue;
+            };
+            desk.accumulator.ended(&content, true);
+            desk.ledger.ok(call, now);
+            desk.tally.ok(&content, call.sent_ns, now, desk.view.in_window(now));
+            desk.recycle(content);
+        }
+    }
+
+    /// Whether bytes that were written are still held by an emulated network.
+    pub(super) fn holds(&self) -> bool {
+        self.link.holds()
     }
 
     /// Reads what has come and ends the calls it answers; returns the time of the last read. After
@@ -225,17 +266,9 @@ impl Connection {
         let Some((call, content)) = self.end(header.id, &mut desk.ledger) else {
             return;
         };
-        let mut payload = body;
-        let mut flags = header.flags;
-        let mut stages = None;
-        if flags == FLAG_WANT_STAGES
-            && wants_stages(header.id)
-            && let Some((block, rest)) = body.split_first_chunk::<STAGES_LEN>()
-        {
-            stages = Some(Stages::decode(block));
-            (payload, flags) = (rest, 0);
-        }
-        let plain = flags == 0 && header.status == 0;
+        let Blocks { stages, held, payload } = Blocks::split(header, body);
+        let expected = (wants_stages(header.id), desk.flags & FLAG_WANT_HELD != 0);
+        let plain = (stages.is_some(), held.is_some()) == expected && header.status == 0;
         let right = match desk.compares {
             true => content.matches(desk.shape, payload),
             false => payload.len() == content.records * desk.shape.len(),
@@ -252,8 +285,11 @@ impl Connection {
             let what = found.first.unwrap_or_else(|| "a damaged header".to_owned());
             desk.note_wrong(format!("the reply to call {} brought {what}", header.id));
         }
-        if let Some(stages) = stages.filter(|_| right) {
+        if let Some(stages) = stages.filter(|_| plain && right) {
             desk.ledger.staged(call, &stages, now_ns);
+        }
+        if let Some(held) = held.filter(|_| plain && right) {
+            desk.ledger.held(header.id, held);
         }
         desk.recycle(content);
     }
@@ -317,13 +353,37 @@ impl Desk<'_> {
     }
 }
 
+/// What a reply brings beside its payload.
+struct Blocks<'a> {
+    stages: Option<Stages>,
+    held: Option<Held>,
+    payload: &'a [u8],
+}
+
+impl<'a> Blocks<'a> {
+    fn split(header: &Header, body: &'a [u8]) -> Blocks<'a> {
+        let mut blocks = Blocks { stages: None, held: None, payload: body };
+        if header.flags & FLAG_WANT_STAGES != 0
+            && let Some((block, rest)) = blocks.payload.split_first_chunk()
+        {
+            (blocks.stages, blocks.payload) = (Some(Stages::decode(block)), rest);
+        }
+        if header.flags & FLAG_WANT_HELD != 0
+            && let Some((block, rest)) = blocks.payload.split_first_chunk()
+        {
+            (blocks.held, blocks.payload) = (Some(Held::decode(block)), rest);
+        }
+        blocks
+    }
+}
+
 /// The length of the frame at the front of `bytes`, once its header is there.
 fn frame_len(bytes: &[u8], desk: &Desk<'_>) -> Result<Option<usize>, Ending> {
     let Some(head) = bytes.first_chunk() else {
         return Ok(None);
     };
     let header = Header::decode(head)?;
-    let limit = HEADER_LEN + STAGES_LEN + desk.call_bytes_max.max(ERROR_FRAME_MAX);
+    let limit = HEADER_LEN + BLOCKS_MAX + desk.call_bytes_max.max(ERROR_FRAME_MAX);
     if header.frame_len() > limit {
         return Err(Ending::TooLong { length: header.length, limit });
     }

@@ -29,6 +29,8 @@ use std::sync::mpsc::Sender;
 const EVENTS_PER_TURN: usize = 1024;
 /// Bytes of calls put together before they are written.
 const OWED_MAX: usize = 256 << 10;
+/// Writes of a connection in one go; calls that nobody answers would never end otherwise.
+const ROUNDS_PER_PUMP: usize = 16;
 /// Texts that a worker keeps for the report.
 const NOTES_MAX: usize = 4;
 
@@ -299,9 +301,13 @@ impl<'a> RecordWorker<'a> {
 
     /// Starts as many calls on a connection as its window and the records that wait allow.
     fn pump(&mut self, index: usize) {
+        let mut rounds = ROUNDS_PER_PUMP;
         while let Some(connection) = &mut self.connections[index] {
             let mut started = 0;
-            while self.desk.may_send(self.now_ns)
+            // What the link did not take goes first: what is kept of it stays bounded.
+            let behind = connection.owed() > 0;
+            while !behind
+                && self.desk.may_send(self.now_ns)
                 && connection.owed() < OWED_MAX
                 && connection.has_room()
                 && self.desk.accumulator.is_ready(index)
@@ -313,12 +319,25 @@ impl<'a> RecordWorker<'a> {
             if connection.owed() == 0 {
                 return;
             }
-            let broken = connection.flush();
+            let open_before = connection.open();
+            let before = self.desk.ledger.answered();
+            let flushed = connection.flush(&mut self.desk);
             let blocked = connection.owed() > 0;
-            match broken {
+            let written = (open_before - connection.open()) as u64;
+            if written > 0 {
+                self.now_ns = now_ns();
+                let ok = self.desk.ledger.note_answers(before, self.now_ns);
+                self.flow.ended(written, ok, self.now_ns, &self.desk.view);
+                self.create();
+            }
+            match flushed {
                 Err(error) => return self.broken(index, &error),
                 Ok(()) if blocked => return,
                 Ok(()) => {}
+            }
+            rounds -= 1;
+            if rounds == 0 {
+                return self.unfinished.push(index);
             }
         }
     }

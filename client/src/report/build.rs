@@ -49,10 +49,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     let ok_mean = sent_mean_us.map(|mean_us| (outcomes.ok, mean_us));
     let failed_mean = failed.map(|failed| (failed.count, failed.mean));
     let little = little(area, &window, calls_per_s, ok_mean, failed_mean);
-    let open_loop = plan.pace.as_ref().map(|pace| {
-        let schedules = run.workers.iter().filter_map(|worker| worker.result.schedule);
-        OpenLoopFigures::of(pace, schedules, outcomes.started, calls_per_s)
-    });
+    let open_loop = open_loop(plan, &run, calls_per_s);
     let counts = outcome_counts(&outcomes);
     let keys = KeyFigures::of(plan.options.keys, &run.ledger.key_findings, &counts);
     let records = RecordFigures::of(plan, &mut run, window.seconds, window.timed);
@@ -82,6 +79,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         outcomes: counts,
         late_replies: outcomes.late_replies,
         unexpected_replies: outcomes.unexpected_replies,
+        early_acks: plan.asks_holders().then_some(outcomes.early_acks),
         connections_lost: outcomes.connections_lost.values().sum(),
         warmup_calls: outcomes.warmup_calls,
         warmup_failed: outcomes.warmup_failed,
@@ -113,6 +111,12 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         intervals: run.intervals,
         histogram: run.ledger.latency.buckets(),
     }
+}
+
+fn open_loop(plan: &Plan, run: &RunResult, calls_per_s: Option<f64>) -> Option<OpenLoopFigures> {
+    let schedules = run.workers.iter().filter_map(|worker| worker.result.schedule);
+    let started = run.ledger.outcomes.started;
+    Some(OpenLoopFigures::of(plan.pace.as_ref()?, schedules, started, calls_per_s))
 }
 
 fn rates(run: &RunResult) -> Rates {
@@ -326,6 +330,7 @@ fn notes(plan: &Plan, run: &RunResult) -> Vec<String> {
                 .to_owned(),
         );
     }
+    notes.extend(run.ledger.early_ack.clone());
     for note in run.workers.iter().flat_map(|worker| &worker.result.notes) {
         if notes.len() < NOTES_MAX && !notes.contains(note) {
             notes.push(note.clone());

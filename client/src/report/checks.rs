@@ -73,6 +73,8 @@ pub(super) struct ByRun {
     callers: f64,
     /// Whether a connection has one call under way at most.
     in_turn: bool,
+    /// Replies that came before enough followers held the call, if they say so.
+    early_acks: Option<u64>,
     /// Whether calls were under way when the server was asked for the second time.
     cut: bool,
     /// Between the two readings of the host's counters.
@@ -99,6 +101,7 @@ pub(super) fn of_run<'a>(
         warmed_up: !plan.options.warmup.is_zero(),
         callers: plan.callers as f64,
         in_turn: plan.in_flight_per_connection() == 1,
+        early_acks: plan.asks_holders().then_some(run.ledger.outcomes.early_acks),
         cut: run.end_ns.is_some(),
         window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
     }))
@@ -119,6 +122,7 @@ fn checks(found: &Findings<'_>) -> Vec<Check> {
         Some(open_loop) => checks.push(achieved(open_loop, "calls")),
     }
     checks.extend(found.records.into_iter().flat_map(|of| records::checks(of, found.by.in_turn)));
+    checks.extend(found.by.early_acks.map(acks_held));
     checks.push(steady(found.by.thirds));
     checks.extend(found.stages.map(stages));
     checks.extend(found.keys.map(keys));
@@ -154,6 +158,14 @@ fn sums(found: &Findings<'_>) -> Check {
         ("by_interval", Some((found.by.intervals.0 + found.by.intervals.1) as f64)),
     ];
     check("outcomes_add_up", Some(ok), text, &numbers)
+}
+
+fn acks_held(early: u64) -> Check {
+    let text = match early {
+        0 => "every call was held by as many as had to before it was answered".to_owned(),
+        _ => format!("{} calls were answered before enough followers held them", grouped(early)),
+    };
+    check("acks_held", Some(early == 0), text, &[("early_acks", Some(early as f64))])
 }
 
 fn littles_law(little: &Little) -> Check {

@@ -55,6 +55,8 @@ pub(crate) struct Report {
     pub(crate) outcomes: OutcomeCounts,
     pub(crate) late_replies: u64,
     pub(crate) unexpected_replies: u64,
+    /// Under --acks all: right replies that said themselves that too few held their call.
+    pub(crate) early_acks: Option<u64>,
     pub(crate) connections_lost: u64,
     pub(crate) warmup_calls: u64,
     pub(crate) warmup_failed: u64,

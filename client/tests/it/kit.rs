@@ -143,6 +143,7 @@ pub(crate) struct Peer {
 /// A call as it was read.
 pub(crate) struct Call {
     pub(crate) kind: u8,
+    pub(crate) flags: u8,
     pub(crate) id: u64,
     /// The length that the reply shall have.
     pub(crate) reply_len: Option<usize>,
@@ -226,7 +227,7 @@ impl Talk {
         });
         self.calls.fetch_add(1, Ordering::SeqCst);
         let id = u64::from_be_bytes(head[8..].try_into().unwrap());
-        Some(Call { kind: head[4], id, reply_len, key, payload: rest })
+        Some(Call { kind: head[4], flags: head[5], id, reply_len, key, payload: rest })
     }
 
     /// The same connection for another thread.

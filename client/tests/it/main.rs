@@ -1,5 +1,6 @@
 //! echo-client as a process, against servers that answer rightly, wrongly, late or not at all.
 
+mod acks;
 mod connecting;
 mod counts;
 mod endings;

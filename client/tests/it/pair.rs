@@ -11,7 +11,7 @@ use std::process::Command;
 
 /// A real server inside this process; it stops when it is dropped.
 pub(crate) struct Pair {
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
     stopper: Stopper,
 }
 

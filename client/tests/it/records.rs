@@ -295,7 +295,8 @@ fn options_of_records_are_refused_with_what_is_allowed() {
     refused("--streams 1 --max-call-bytes 99", &["--max-call-bytes 99", "at least 128"]);
     refused("--streams 9 --buffer-bytes 1000", &["--buffer-bytes 1000", "at least 1152"]);
     refused("--streams 1 --protocol hadoop", &["--streams", "native"]);
-    refused("--acks all --protocol hadoop", &["--acks all", "native"]);
+    refused("--acks all --protocol hadoop", &["--acks", "native"]);
+    refused("--acks 0", &["--acks 0", "--streams", "allowed with plain calls: 1, all"]);
     refused("--acks 2", &["--acks", "all"]);
 }
 

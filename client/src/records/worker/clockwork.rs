@@ -1,6 +1,6 @@
 //! What no event announces: the schedule, time limits, intervals, the end of the run.
 
-use super::{Desk, RecordWorker, ScheduleResult};
+use super::{Connection, Desk, RecordWorker, ScheduleResult};
 use crate::control::Phase;
 use crate::crew::RunEvent;
 use crate::link::Delays;
@@ -56,7 +56,9 @@ impl RecordWorker<'_> {
         }
         let more = self.may_create()
             || self.desk.may_send(self.now_ns) && self.desk.accumulator.waiting() > 0;
-        !more && (self.flow.in_flight() == 0 || self.now_ns >= self.desk.view.leave_ns)
+        let under_way =
+            self.flow.in_flight() > 0 || self.connections.iter().flatten().any(Connection::holds);
+        !more && (!under_way || self.now_ns >= self.desk.view.leave_ns)
     }
 
     /// Ends calls whose time is over. A coarse look now and then: no call has a clock of its own.
