@@ -2,6 +2,7 @@
 
 use crate::call_table::CallTable;
 use crate::conversation::{Conversation, Framing};
+use crate::faulty::Wrong;
 use crate::hadoop;
 use crate::link::Link;
 use crate::outbox::{Flushed, Outbox};
@@ -19,6 +20,7 @@ const READ_BUFFER_LEN: usize = 256 << 10;
 
 /// A connection that is set up.
 pub(crate) struct Connection<'a> {
+    number: u64,
     link: Link,
     table: CallTable,
     conversation: Conversation<'a>,
@@ -73,6 +75,7 @@ impl<'a> Connection<'a> {
         open_loop: bool,
     ) -> Connection<'a> {
         Connection {
+            number,
             link,
             table: framing.table(window, open_loop),
             conversation: Conversation::new(framing, number),
@@ -115,6 +118,7 @@ impl<'a> Connection<'a> {
     #[inline]
     pub(crate) fn read(&mut self, closed: bool, desk: &mut Desk) -> (ReadEnd, u64) {
         let mut now = 0;
+        desk.ledger.faulty.on(self.number);
         for _ in 0..READS_PER_PASS {
             let read = self.link.read(&mut desk.read_buffer);
             now = now_ns();
@@ -192,8 +196,10 @@ impl<'a> Connection<'a> {
     /// Ends the calls that were started at or before `started_until_ns`.
     pub(crate) fn expire(&mut self, started_until_ns: u64, now_ns: u64, ledger: &mut Ledger) {
         let mut timed_out = 0;
-        self.table.expire(started_until_ns, |_, call| {
+        ledger.faulty.on(self.number);
+        self.table.expire(started_until_ns, |id, call| {
             ledger.failed(call, Failure::TimedOut, now_ns);
+            ledger.faulty.name(Wrong::TimedOut, id);
             timed_out += 1;
         });
         if timed_out > 0 {

@@ -22,6 +22,7 @@ mod connection;
 mod control;
 mod conversation;
 mod crew;
+mod faulty;
 mod flow;
 mod hadoop;
 mod histogram_log;

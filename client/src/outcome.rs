@@ -1,6 +1,7 @@
 //! Every started call ends in exactly one outcome, and the sums prove it.
 
 use crate::call_table::EndedCall;
+use crate::faulty::{FaultyCalls, Wrong};
 use crate::intervals::Part;
 use crate::keys::{KeyFindings, Keys};
 use crate::latency::Latency;
@@ -176,6 +177,8 @@ pub(crate) struct Ledger {
     pub(crate) keys: Option<Box<Keys>>,
     /// What other workers' keys came to.
     pub(crate) key_findings: KeyFindings,
+    /// Which calls went wrong.
+    pub(crate) faulty: FaultyCalls,
     /// Calls ended `ok` and otherwise that are in parts already.
     given: (u64, u64),
     /// When the first measured call was started.
@@ -201,6 +204,7 @@ impl Ledger {
             error_texts: BTreeMap::new(),
             keys: None,
             key_findings: KeyFindings::default(),
+            faulty: FaultyCalls::default(),
             given: (0, 0),
             first_start_ns: None,
             last_end_ns: None,
@@ -254,6 +258,7 @@ impl Ledger {
     pub(crate) fn held(&mut self, id: u64, held: Held) {
         if held.holders < held.needed {
             self.outcomes.early_acks += 1;
+            self.faulty.name(Wrong::EarlyAck, id);
             self.early_ack.get_or_insert_with(|| {
                 let Held { holders, needed, .. } = held;
                 format!("call {id} was answered when {holders} held it, and {needed} had to")
@@ -369,6 +374,7 @@ impl Ledger {
             (records @ None, Some(more)) => *records = Some(more.clone()),
             (_, None) => {}
         }
+        self.faulty.add(&other.faulty);
         for (&reason, text) in &other.error_texts {
             self.error_texts.entry(reason).or_insert_with(|| text.clone());
         }

@@ -43,6 +43,15 @@ pub(crate) struct Snapshot {
     /// Only of a server that dispatches by key.
     pub(crate) keyed: Option<KeyedCounters>,
     pub(crate) limits: BTreeMap<String, u64>,
+    /// Faults that it makes on purpose.
+    pub(crate) faults: Option<Faults>,
+}
+
+/// What a server does wrong because it was told to.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Faults {
+    pub(crate) inject: Vec<String>,
 }
 
 /// How often threads gave up a CPU.

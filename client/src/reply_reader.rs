@@ -2,7 +2,8 @@
 //! what is kept between two reads is at most one header, or how much of a body is still to come.
 
 use crate::call_frames::{BLOCKS_MAX, CallFrames};
-use crate::call_table::{CallTable, Found, wants_stages};
+use crate::call_table::{CallTable, EndedCall, Found, wants_stages};
+use crate::faulty::Wrong;
 use crate::outcome::{Failure, Ledger};
 use crate::reason::Reason;
 use echo_common::wire::native::{
@@ -192,7 +193,7 @@ fn whole_keyed_replies<'b>(
 fn end_executed(id: u64, execution: Option<Execution>, to: &mut Reading<'_>) {
     match (to.table.end(id), execution) {
         (Found::Open(call), Some(by)) => to.ledger.executed(call, id, by, to.now_ns),
-        (Found::Open(call), None) => to.ledger.failed(call, Failure::Mismatch, to.now_ns),
+        (Found::Open(call), None) => mismatch(id, call, to),
         (other, _) => again(id, other, to),
     }
 }
@@ -203,7 +204,14 @@ fn again(id: u64, found: Found, to: &mut Reading<'_>) {
     if found == Found::Unknown && to.table.was_given_out(id) {
         to.ledger.duplicate();
     }
-    not_open(found, to);
+    not_open(id, found, to);
+}
+
+/// Ends a call whose reply is wrong.
+#[cold]
+fn mismatch(id: u64, call: EndedCall, to: &mut Reading<'_>) {
+    to.ledger.failed(call, Failure::Mismatch, to.now_ns);
+    to.ledger.faulty.name(Wrong::Mismatch, id);
 }
 
 /// Ends a call with its reply.
@@ -211,16 +219,19 @@ fn again(id: u64, found: Found, to: &mut Reading<'_>) {
 pub(crate) fn end_reply(id: u64, matched: bool, to: &mut Reading<'_>) {
     match to.table.end(id) {
         Found::Open(call) if matched => to.ledger.ok(call, to.now_ns),
-        Found::Open(call) => to.ledger.failed(call, Failure::Mismatch, to.now_ns),
-        other => not_open(other, to),
+        Found::Open(call) => mismatch(id, call, to),
+        other => not_open(id, other, to),
     }
 }
 
 /// Counts an answer to a call that does not wait.
-pub(crate) fn not_open(found: Found, to: &mut Reading<'_>) {
+pub(crate) fn not_open(id: u64, found: Found, to: &mut Reading<'_>) {
     match found {
         Found::Late => to.ledger.outcomes.late_replies += 1,
-        Found::Open(_) | Found::Unknown => to.ledger.outcomes.unexpected_replies += 1,
+        Found::Open(_) | Found::Unknown => {
+            to.ledger.outcomes.unexpected_replies += 1;
+            to.ledger.faulty.name(Wrong::UnexpectedReply, id);
+        }
     }
 }
 
@@ -313,7 +324,7 @@ impl Body {
                     to.ledger.failed(call, Failure::ErrorReply(reason), to.now_ns);
                     to.ledger.error_text(reason, &text);
                 }
-                other => not_open(other, to),
+                other => not_open(self.id, other, to),
             },
         }
         Ok(())
@@ -335,7 +346,7 @@ fn end_with_blocks(id: u64, blocks: Option<&Blocks>, to: &mut Reading<'_>) {
                 to.ledger.staged(call, &stages, to.now_ns);
             }
         }
-        (Found::Open(call), None) => to.ledger.failed(call, Failure::Mismatch, to.now_ns),
+        (Found::Open(call), None) => mismatch(id, call, to),
         (other, _) => again(id, other, to),
     }
 }

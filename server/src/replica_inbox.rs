@@ -135,7 +135,7 @@ mod tests {
     fn calls_are_taken_up_to_the_bound_and_again_when_others_are_released() {
         let rings = Arc::new(AtomicU32::new(0));
         let inbox = ReplicaInbox::new(100, Box::new(Bell(Arc::clone(&rings))));
-        let mut calls = vec![60, 60, 1];
+        let mut calls = vec![60_usize, 60, 1];
         assert_eq!(inbox.offer(&mut calls), Err(NotTaken::Full));
         assert_eq!((calls.as_slice(), inbox.waiting_bytes()), (&[1][..], 120));
         assert_eq!(inbox.offer(&mut calls), Err(NotTaken::Full));

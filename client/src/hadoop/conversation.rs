@@ -153,7 +153,7 @@ fn refuse(id: u64, reason: Reason, words: &[u8], to: &mut Reading<'_>) {
             to.ledger.failed(call, Failure::ErrorReply(reason), to.now_ns);
             to.ledger.error_text(reason, words);
         }
-        other => not_open(other, to),
+        other => not_open(id, other, to),
     }
 }
 

@@ -84,6 +84,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         warmup_calls: outcomes.warmup_calls,
         warmup_failed: outcomes.warmup_failed,
         errors: errors(&run.ledger, &format_duration(plan.options.timeout)),
+        faulty_calls: run.ledger.faulty.all(),
         notes: notes(plan, &run),
         elapsed_s: window.elapsed_s,
         calls_per_s,

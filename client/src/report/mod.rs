@@ -17,6 +17,7 @@ mod stages;
 mod text;
 mod verdict;
 
+use crate::faulty::FaultyCall;
 use crate::intervals::Interval;
 use crate::latency::Summary;
 use echo_common::host::{Host, HostChange};
@@ -62,6 +63,8 @@ pub(crate) struct Report {
     pub(crate) warmup_failed: u64,
     pub(crate) errors: Vec<errors::ErrorKind>,
     /// What lost connections had to say.
+    /// The first of the calls that went wrong, by name.
+    pub(crate) faulty_calls: Vec<FaultyCall>,
     pub(crate) notes: Vec<String>,
     pub(crate) elapsed_s: f64,
     pub(crate) calls_per_s: Option<f64>,

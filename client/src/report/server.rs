@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 pub(crate) struct ServerFigures {
     /// Synthetic costs of its stages.
     pub(crate) costs: Option<String>,
+    /// Faults that it made on purpose (`--inject`).
+    pub(crate) faults: Option<String>,
     pub(crate) emulated: bool,
     /// Time between the snapshots, by the server's clock.
     pub(crate) window_s: f64,
@@ -89,6 +91,7 @@ impl ServerFigures {
         };
         Some(ServerFigures {
             costs: after.costs.clone(),
+            faults: after.faults.as_ref().map(|faults| faults.inject.join(", ")),
             emulated: after.emulated,
             window_s: window_ns as f64 / 1e9,
             calls,

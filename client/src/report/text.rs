@@ -164,6 +164,10 @@ fn outcomes(page: &mut Page, report: &Report) {
         }
         page.field(&error.cause, text);
     }
+    for call in &report.faulty_calls {
+        let of = format!("connection {} of worker-{:02}", call.connection, call.worker);
+        page.field(call.what.words(), format!("call {:#x} on {of}", call.id));
+    }
     for note in &report.notes {
         page.field("note", note);
     }
@@ -285,6 +289,9 @@ fn cpu(page: &mut Page, report: &Report) {
 
 fn server(page: &mut Page, server: &ServerFigures) {
     page.section("Server");
+    if let Some(faults) = &server.faults {
+        page.field("faults injected", faults.escape_debug());
+    }
     if let Some(costs) = &server.costs {
         page.field("stage costs", costs.escape_debug());
         page.line("");

@@ -6,6 +6,7 @@ mod counts;
 mod endings;
 mod faults;
 mod hadoop;
+mod injected;
 mod keys;
 mod kit;
 mod net_delay;

@@ -1,0 +1,109 @@
+//! Which calls went wrong, by name: the first few of each kind, so that one can be looked for in a
+//! capture of the connection. How many there were is counted elsewhere.
+
+use serde::Serialize;
+
+/// Calls of one kind that are kept.
+const KEPT_MAX: usize = 4;
+
+/// What was wrong with a call, or with its reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Wrong {
+    /// Its reply had wrong bytes or a wrong length.
+    Mismatch,
+    /// No reply came in time.
+    TimedOut,
+    /// A reply came to a call that did not wait for one.
+    UnexpectedReply,
+    /// It was acknowledged before enough servers held it.
+    EarlyAck,
+}
+
+impl Wrong {
+    const ALL: [Wrong; 4] =
+        [Wrong::Mismatch, Wrong::TimedOut, Wrong::UnexpectedReply, Wrong::EarlyAck];
+
+    /// In words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Wrong::Mismatch => "mismatch",
+            Wrong::TimedOut => "timed out",
+            Wrong::UnexpectedReply => "unexpected reply",
+            Wrong::EarlyAck => "early ack",
+        }
+    }
+}
+
+/// A call by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct FaultyCall {
+    pub(crate) what: Wrong,
+    /// Whose connection it was on.
+    pub(crate) worker: u64,
+    /// Which of the worker's connections that was.
+    pub(crate) connection: u64,
+    /// Its id on the wire.
+    pub(crate) id: u64,
+}
+
+/// See the module's text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FaultyCalls {
+    calls: Vec<FaultyCall>,
+    /// The connection that is being served, see [`crate::conversation::number`].
+    connection: u64,
+}
+
+impl FaultyCalls {
+    /// What is named next is on this connection.
+    #[inline]
+    pub(crate) fn on(&mut self, connection: u64) {
+        self.connection = connection;
+    }
+
+    /// Names a call.
+    #[cold]
+    pub(crate) fn name(&mut self, what: Wrong, id: u64) {
+        let (worker, connection) = (self.connection >> 32, self.connection & u64::from(u32::MAX));
+        self.keep(FaultyCall { what, worker, connection, id });
+    }
+
+    /// Adds another worker's.
+    pub(crate) fn add(&mut self, other: &FaultyCalls) {
+        other.calls.iter().for_each(|call| self.keep(*call));
+    }
+
+    /// By kind, in the order in which they were found.
+    pub(crate) fn all(&self) -> Vec<FaultyCall> {
+        let of = |what| self.calls.iter().filter(move |call| call.what == what).copied();
+        Wrong::ALL.into_iter().flat_map(of).collect()
+    }
+
+    fn keep(&mut self, call: FaultyCall) {
+        if self.calls.iter().filter(|kept| kept.what == call.what).count() < KEPT_MAX {
+            self.calls.push(call);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_each_kind_are_kept_with_their_connection() {
+        let mut calls = FaultyCalls::default();
+        calls.on(3 << 32 | 7);
+        (0..100).for_each(|id| calls.name(Wrong::TimedOut, id));
+        calls.name(Wrong::Mismatch, 5);
+        let mut all = FaultyCalls::default();
+        all.add(&calls);
+        all.add(&calls);
+        let all = all.all();
+        assert_eq!(all.len(), KEPT_MAX + 2);
+        let first = FaultyCall { what: Wrong::Mismatch, worker: 3, connection: 7, id: 5 };
+        assert_eq!(all[0], first);
+        assert_eq!(all[2].id, 0);
+    }
+}
