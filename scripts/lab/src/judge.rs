@@ -73,8 +73,12 @@ pub fn judge(claim: &Claim, results: &Results<'_>) -> Finding {
             batch::drains(results, line, capacity, *tolerance)
         }
     };
+    let Judged { verdict, number, mut seen, wanted } = judged;
+    let left_out = claim.test.lines().into_iter().find_map(|line| results.left_out(line));
+    if let (Verdict::NotMeasured, Some(why)) = (verdict, left_out) {
+        why.clone_into(&mut seen);
+    }
     let claim = claim.text.clone();
-    let Judged { verdict, number, seen, wanted } = judged;
     Finding { claim, verdict, number, seen, wanted }
 }
 

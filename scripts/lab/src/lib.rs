@@ -57,7 +57,7 @@ fn code_of(error: &anyhow::Error) -> u8 {
     }
     match error.downcast_ref::<ProcessError>() {
         Some(ProcessError::Interrupted(signal)) => signal.exit_code(),
-        Some(ProcessError::Missing(_)) => USAGE,
+        Some(ProcessError::Missing(_) | ProcessError::Hadoop(_)) => USAGE,
         _ => INTERNAL,
     }
 }

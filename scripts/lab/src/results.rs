@@ -1,7 +1,8 @@
 //! The runs of an experiment, asked for numbers: by point, by round, along a line, beside what was
 //! predicted.
 
-use crate::experiment::{Experiment, Group, LineOf, PointOf, Scalar};
+use crate::experiment::{Experiment, Group, LineOf, Peer, PointOf, Scalar};
+use crate::folder::Content;
 use crate::metric::Metric;
 use crate::predict::Predicted;
 use crate::run::Record;
@@ -17,6 +18,8 @@ pub struct Results<'a> {
     pub runs: &'a [Record],
     /// The models' numbers.
     pub predicted: &'a [Predicted],
+    /// Why nothing was measured with Hadoop's server, if so.
+    pub no_hadoop: Option<&'a str>,
 }
 
 /// A point of a line with its numbers.
@@ -29,6 +32,12 @@ pub struct Measured {
 }
 
 impl<'a> Results<'a> {
+    /// Those of a folder.
+    pub fn of(experiment: &'a Experiment, content: &'a Content) -> Results<'a> {
+        let Content { runs, predicted, about, .. } = content;
+        Results { experiment, runs, predicted, no_hadoop: about.no_hadoop.as_deref() }
+    }
+
     /// The number of every sound run of a point, with its round.
     pub fn by_round(&self, metric: &Metric, point: &PointOf) -> Vec<(u32, f64)> {
         let LineOf { group, line } = &point.line;
@@ -88,6 +97,12 @@ impl<'a> Results<'a> {
             first.iter().find(|(round, _)| *round == run.round).map(|(_, once)| (*once, again))
         };
         twins.filter_map(pair).collect()
+    }
+
+    /// Why a line was left out, if it was.
+    pub fn left_out(&self, line: &LineOf) -> Option<&'a str> {
+        let found = self.experiment.group(&line.group)?.line(&line.line)?;
+        self.no_hadoop.filter(|_| found.peer == Peer::Hadoop)
     }
 
     /// What the model says of a point.

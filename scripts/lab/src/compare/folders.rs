@@ -21,8 +21,18 @@ pub(super) fn compare(a: &Path, b: &Path, anyway: bool) -> Result<Compared> {
     };
     let ((content_a, experiment_a), (content_b, experiment_b)) = (open(a)?, open(b)?);
     let mut notes = like_enough(&shown(a), &shown(b), differences(&content_a, &content_b), anyway)?;
-    let of_a = Results { experiment: &experiment_a, runs: &content_a.runs, predicted: &[] };
-    let of_b = Results { experiment: &experiment_b, runs: &content_b.runs, predicted: &[] };
+    let of_a = Results {
+        experiment: &experiment_a,
+        runs: &content_a.runs,
+        predicted: &[],
+        no_hadoop: None,
+    };
+    let of_b = Results {
+        experiment: &experiment_b,
+        runs: &content_b.runs,
+        predicted: &[],
+        no_hadoop: None,
+    };
     let mut rows = Vec::new();
     for group in experiment_a.groups.iter().filter(|group| group.mode != Mode::Simulated) {
         rows.extend(of_group(group, &of_a, &of_b));

@@ -3,7 +3,7 @@
 use super::file::{self, File, OptionValues};
 use super::place::{FileError, Source};
 use super::point::{OptionSet, Scalar};
-use super::{Experiment, Group, Knob, Known, Line, Mode, Side};
+use super::{Experiment, Group, Knob, Known, Line, Mode, Peer, Side};
 use echo_common::quantity::duration_in;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -100,7 +100,7 @@ impl Check<'_> {
         self.all_options(&mut shared, mode, [&group.server, &group.client, &group.simulate])?;
         let mut lines = Vec::new();
         for spanned in &group.lines {
-            let line = self.group_line(spanned.as_ref(), mode, &shared, &values)?;
+            let line = self.group_line(spanned.as_ref(), (mode, &knob), &shared, &values)?;
             if lines.iter().any(|other: &Line| other.name == line.name) {
                 let wrong = format!("there are two lines {:?}", line.name);
                 return self.refuse(spanned.as_ref().name.span(), wrong);
@@ -108,7 +108,8 @@ impl Check<'_> {
             lines.push(line);
         }
         if lines.is_empty() {
-            lines.push(Line { name: group.name.as_ref().clone(), options: shared, values });
+            let name = group.name.as_ref().clone();
+            lines.push(Line { name, peer: Peer::Echo, options: shared, values });
         }
         let twin = self.twin(group, &lines)?;
         Ok(Group {
@@ -129,7 +130,7 @@ impl Check<'_> {
     fn group_line(
         &self,
         line: &file::Line,
-        mode: Mode,
+        (mode, knob): (Mode, &Knob),
         shared: &OptionSet,
         values: &[Scalar],
     ) -> Result<Line, FileError> {
@@ -142,7 +143,8 @@ impl Check<'_> {
         if line.name.as_ref().trim().is_empty() {
             return self.refuse(line.name.span(), "a line without a name");
         }
-        Ok(Line { name: line.name.as_ref().clone(), options, values })
+        let peer = self.peer(line, &options, knob)?;
+        Ok(Line { name: line.name.as_ref().clone(), peer, options, values })
     }
 
     /// The group's short form; none if it is left out.
@@ -167,13 +169,12 @@ impl Check<'_> {
             for name in kept {
                 self.line_of(group, Some(name), name.span())?;
             }
-            short.lines.retain(|line| kept.iter().any(|name| name.as_ref() == &line.name));
         }
-        short.twin = short.twin.and_then(|(index, at)| {
-            let name = &group.lines[index].name;
-            let index = short.lines.iter().position(|line| &line.name == name)?;
-            short.lines[index].values.iter().any(|value| value.is(&at)).then_some((index, at))
-        });
+        let kept = |line: &Line| match &quick.lines {
+            Some(kept) => kept.iter().any(|name| name.as_ref() == &line.name),
+            None => true,
+        };
+        short.keep(kept);
         Ok((quick.run != Some(false) && !short.lines.is_empty()).then_some(short))
     }
 

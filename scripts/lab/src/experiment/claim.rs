@@ -181,6 +181,23 @@ impl Wanted {
 }
 
 impl Test {
+    /// The lines that it looks at.
+    pub fn lines(&self) -> Vec<&LineOf> {
+        match self {
+            Test::Ratio { over, under, .. } => vec![&over.line, &under.line],
+            Test::Value { at, .. } => vec![&at.line],
+            Test::Equal { a, b, .. } => vec![a, b],
+            Test::Flat { line, .. }
+            | Test::WithinModel { line, .. }
+            | Test::Fit { line, .. }
+            | Test::Knee { line, .. } => vec![line],
+            Test::Less { at, than, .. } => vec![&at.line, &than.line],
+            Test::KneeMoves { lines, .. } => lines.iter().collect(),
+            Test::EveryRun { .. } => Vec::new(),
+            Test::Drains { line, capacity, .. } => vec![line, capacity],
+        }
+    }
+
     /// What it looks at, if a band is wanted of it: two tests of one subject may contradict.
     pub(super) fn subject(&self) -> Option<(String, Wanted)> {
         let point = |p: &PointOf| format!("{}/{}/{}", p.line.group, p.line.line, p.at);

@@ -80,6 +80,8 @@ pub(super) struct Line {
     pub(super) client: OptionValues,
     #[serde(default)]
     pub(super) simulate: OptionValues,
+    /// Whose server: `echo` without it, or `hadoop`.
+    pub(super) peer: Option<Spanned<String>>,
     /// Values of the knob for this line, if not those of the group.
     pub(super) values: Option<Spanned<Vec<Spanned<Value>>>>,
 }

@@ -7,12 +7,14 @@ mod check_panel;
 mod claim;
 mod file;
 mod panel;
+mod peer;
 mod place;
 mod point;
 
 pub use check::read;
 pub use claim::{Claim, Law, LineOf, PointOf, Test, Wanted};
 pub use panel::{Panel, PanelKind, Unit};
+pub use peer::Peer;
 pub use place::FileError;
 #[cfg(test)]
 pub(crate) use point::simulate_options;
@@ -135,6 +137,8 @@ pub enum Side {
 pub struct Line {
     /// For legends and selectors.
     pub name: String,
+    /// Whose server it is measured with.
+    pub peer: Peer,
     /// Options of the file, the group and the line, the nearest one wins.
     pub options: OptionSet,
     /// Values of the knob, in the file's order; never empty.
@@ -142,6 +146,19 @@ pub struct Line {
 }
 
 impl Experiment {
+    /// Whether some line is measured with that server.
+    pub fn needs(&self, peer: Peer) -> bool {
+        self.groups.iter().flat_map(|group| &group.lines).any(|line| line.peer == peer)
+    }
+
+    /// Leaves out what is measured with that server.
+    pub fn leave_out(&mut self, peer: Peer) {
+        for group in &mut self.groups {
+            group.keep(|line| line.peer != peer);
+        }
+        self.groups.retain(|group| !group.lines.is_empty());
+    }
+
     /// The group of this name.
     pub fn group(&self, name: &str) -> Option<&Group> {
         self.groups.iter().find(|group| group.name == name)
@@ -179,6 +196,16 @@ impl Group {
         self.lines.iter().find(|line| line.name == name)
     }
 
+    /// Keeps some of the lines; the twin goes with its line.
+    pub fn keep(&mut self, wanted: impl Fn(&Line) -> bool) {
+        let twin = self.twin.take().map(|(index, at)| (self.lines[index].name.clone(), at));
+        self.lines.retain(wanted);
+        self.twin = twin.and_then(|(name, at)| {
+            let index = self.lines.iter().position(|line| line.name == name)?;
+            self.lines[index].values.iter().any(|value| value.is(&at)).then_some((index, at))
+        });
+    }
+
     /// All points, the twin last.
     pub fn points(&self) -> Vec<Point> {
         let of_line = |line: &Line| {
@@ -195,7 +222,8 @@ impl Group {
     fn point(&self, line: &Line, at: &Scalar, twin: bool) -> Point {
         let mut options = line.options.clone();
         options.set(self.knob.of, &self.knob.option, at.clone());
-        Point { group: self.name.clone(), line: line.name.clone(), at: at.clone(), twin, options }
+        let (group, name) = (self.name.clone(), line.name.clone());
+        Point { group, line: name, peer: line.peer, at: at.clone(), twin, options }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One point of an experiment: where it lies, and the options that make it.
 
-use super::Side;
+use super::{Peer, Side};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -90,6 +90,8 @@ pub struct Point {
     pub group: String,
     /// Its line.
     pub line: String,
+    /// Whose server.
+    pub peer: Peer,
     /// The knob's value.
     pub at: Scalar,
     /// Whether it is the second measurement of one and the same setting.

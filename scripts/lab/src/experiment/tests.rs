@@ -68,6 +68,19 @@ fn the_quick_form_has_fewer_points_and_the_same_claims() {
 }
 
 #[test]
+fn what_is_measured_with_another_server_can_be_left_out() {
+    let text = GOOD.replacen("clients = 10 }", "clients = 10 }, peer = \"hadoop\"", 1);
+    let mut experiment = parse(&text, false).unwrap();
+    assert!(experiment.needs(Peer::Hadoop) && !parse(GOOD, false).unwrap().needs(Peer::Hadoop));
+    experiment.leave_out(Peer::Hadoop);
+    let group = &experiment.groups[0];
+    assert_eq!((group.lines.len(), group.points().len()), (1, 3));
+    assert!(group.twin.is_none(), "it went with its line");
+    experiment.leave_out(Peer::Echo);
+    assert!(experiment.groups.is_empty());
+}
+
+#[test]
 fn a_switch_is_one_word_when_it_is_on_and_none_when_it_is_off() {
     let with = |value: &str| {
         let text = GOOD.replace("handlers = 2", &format!("strict-pin = {value}"));
@@ -106,6 +119,10 @@ fn a_bad_file_gives_one_line_with_the_place() {
     check("line = \"ten\", at = 1 }\nmodel", "line = \"te\", at = 1 }\nmodel", 13, "twin names");
     check("at = 1 }\nmodel", "at = 3 }\nmodel", 13, "the twin is at 3");
     check("model = \"readers\"", "model = \"reader\"", 14, "no model \"reader\"");
+    let hadoop = "clients = 10 }, peer = \"hadoop\"";
+    let hadoop = format!("{hadoop}, server = {{ strict-pin = true }}");
+    check("clients = 10 }", &hadoop, 17, "Hadoop's server has no option \"strict-pin\"");
+    check("clients = 10 }", "clients = 10 }, peer = \"x\"", 17, "allowed: echo, hadoop");
     check("name = \"thirty\"", "name = \"ten\"", 18, "two lines \"ten\"");
     check("kind = \"ratio\"", "kind = \"ration\"", 22, "ratio, value, flat");
     check("kind = \"ratio\"", "kind = \"ratio\"\nshare = 0.5", 22, "has no share");

@@ -50,6 +50,9 @@ pub struct About {
     pub command: String,
     /// The machine, as the lab saw it.
     pub host: Value,
+    /// Why nothing was measured with Hadoop's server, if that was wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_hadoop: Option<String>,
     /// Runs that were planned, the gate not counted.
     pub runs_planned: usize,
 }

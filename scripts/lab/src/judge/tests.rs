@@ -62,7 +62,8 @@ fn check(claim: &str, expected: Verdict) -> Finding {
     let experiment = experiment(claim);
     let runs = [runs(&experiment, "x", RATES), runs(&experiment, "y", [5_020.0; 4])].concat();
     let predicted = predicted(&experiment, [5_000.0, 10_000.0, 19_230.0, 19_230.0]);
-    let results = Results { experiment: &experiment, runs: &runs, predicted: &predicted };
+    let results =
+        Results { experiment: &experiment, runs: &runs, predicted: &predicted, no_hadoop: None };
     let finding = judge(&experiment.claims[0], &results);
     assert_eq!(finding.verdict, expected, "{claim}: {finding:?}");
     finding
@@ -143,7 +144,8 @@ fn what_was_not_measured_is_neither_right_nor_wrong() {
         let experiment = experiment(&claim);
         let mut unsound = runs(&experiment, "x", RATES);
         unsound.iter_mut().for_each(|run| run.problem = Some("lost".into()));
-        let results = Results { experiment: &experiment, runs: &unsound, predicted: &[] };
+        let results =
+            Results { experiment: &experiment, runs: &unsound, predicted: &[], no_hadoop: None };
         let finding = judge(&experiment.claims[0], &results);
         assert_eq!(finding.verdict, Verdict::NotMeasured, "{claim}");
         assert_eq!(finding.number, None);

@@ -47,8 +47,11 @@ pub enum ProcessError {
     #[error("the programs cannot be built: {0}")]
     Build(String),
     /// The server ended or said something else than its address.
-    #[error("echo-server did not start: {0}")]
-    NoAddress(String),
+    #[error("{0} did not start: {1}")]
+    NoAddress(String, String),
+    /// Hadoop's server cannot be had.
+    #[error("{0}")]
+    Hadoop(String),
     /// A limit of time passed; it was ended.
     #[error("{program} did not end within {}; it was killed", format_duration(*limit))]
     TooLong {

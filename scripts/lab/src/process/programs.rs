@@ -3,6 +3,7 @@
 use super::ProcessError;
 use super::running::Running;
 use super::stop::Stop;
+use crate::experiment::Peer;
 use echo_common::clock::{self, now_ns};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -14,6 +15,10 @@ use std::time::Duration;
 
 /// How long a program may take to print its help.
 const HELP_LIMIT: Duration = Duration::from_secs(20);
+/// How long Hadoop's server may take to be compiled.
+const BUILD_LIMIT: Duration = Duration::from_secs(180);
+/// Compiles and starts Hadoop's server.
+const HADOOP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../hadoop/serve.sh");
 
 /// One of the two programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,6 +89,26 @@ impl Programs {
         &self.client
     }
 
+    /// Path of that server.
+    pub(super) fn of_peer(&self, peer: Peer) -> &Path {
+        match peer {
+            Peer::Echo => &self.server,
+            Peer::Hadoop => Path::new(HADOOP),
+        }
+    }
+
+    /// Gets Hadoop's server ready and asks it who it is. None if no jars are given.
+    pub fn hadoop(&self) -> Result<Option<String>, ProcessError> {
+        if std::env::var_os("HADOOP_JARS").is_none_or(|folder| folder.is_empty()) {
+            return Ok(None);
+        }
+        match self.ask(Path::new(HADOOP), "--version", BUILD_LIMIT) {
+            Ok(text) => Ok(Some(text.trim().to_owned())),
+            Err(ProcessError::Ended { why, .. }) => Err(ProcessError::Hadoop(why)),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The wish to end.
     pub fn stop(&self) -> &Stop {
         &self.stop
@@ -101,13 +126,17 @@ impl Programs {
             Program::Server => &self.server,
             Program::Client => &self.client,
         };
+        self.ask(path, option, HELP_LIMIT)
+    }
+
+    fn ask(&self, path: &Path, option: &str, limit: Duration) -> Result<String, ProcessError> {
         let (mut running, stdout) = Running::start(path, [OsStr::new(option)])?;
         let mut text = String::new();
         // A program that has nothing to say is found out below.
         let _ = stdout.take(1 << 20).read_to_string(&mut text);
-        let until_ns = now_ns().saturating_add(clock::ns(HELP_LIMIT));
+        let until_ns = now_ns().saturating_add(clock::ns(limit));
         match running.wait(until_ns, &self.stop)? {
-            None => Err(running.too_long(HELP_LIMIT)),
+            None => Err(running.too_long(limit)),
             Some(status) if !status.success() => Err(running.ended(status)),
             Some(_) => Ok(text),
         }

@@ -3,6 +3,7 @@
 use super::running::Running;
 use super::stop::Waited;
 use super::{ProcessError, Programs};
+use crate::experiment::Peer;
 use echo_common::clock::{self, now_ns};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -41,10 +42,19 @@ impl Server {
         programs: &Programs,
         options: impl IntoIterator<Item = A>,
     ) -> Result<Server, ProcessError> {
+        Server::start_of(programs, Peer::Echo, options)
+    }
+
+    /// The same with Hadoop's server, which behaves alike.
+    pub fn start_of<A: AsRef<OsStr>>(
+        programs: &Programs,
+        peer: Peer,
+        options: impl IntoIterator<Item = A>,
+    ) -> Result<Server, ProcessError> {
         let listen = ["--listen", "127.0.0.1:0"].map(|word| OsStr::new(word).to_owned());
         let options = options.into_iter().map(|option| option.as_ref().to_owned());
         let (mut running, mut stdout) =
-            Running::start(programs.server(), listen.into_iter().chain(options))?;
+            Running::start(programs.of_peer(peer), listen.into_iter().chain(options))?;
         let until_ns = now_ns().saturating_add(clock::ns(START_LIMIT));
         let mut line = Vec::new();
         while !line.contains(&b'\n') && line.len() < LINE_MAX {
@@ -58,7 +68,7 @@ impl Server {
             match stdout.read(&mut bytes) {
                 Ok(0) => {
                     running.end()?;
-                    return Err(ProcessError::NoAddress(running.last_words()));
+                    return Err(no_address(peer, running.last_words()));
                 }
                 Ok(count) => line.extend_from_slice(&bytes[..count]),
                 Err(error) => return Err(ProcessError::System("cannot read from a pipe", error)),
@@ -70,7 +80,7 @@ impl Server {
             Some(address) => {
                 Ok(Server { running, address: address.trim().to_owned(), _stdout: stdout })
             }
-            None => Err(ProcessError::NoAddress(format!("its first line is {first:?}"))),
+            None => Err(no_address(peer, format!("its first line is {first:?}"))),
         }
     }
 
@@ -93,6 +103,10 @@ impl Server {
         let log = self.running.log();
         Ok(ServerEnd { counters: counters(&log), log })
     }
+}
+
+fn no_address(peer: Peer, why: String) -> ProcessError {
+    ProcessError::NoAddress(peer.program().to_owned(), why)
 }
 
 /// The numbers of the line `counters: calls=5 replies=5 ...`, the last one.

@@ -18,7 +18,7 @@ pub(super) fn document(
     content: &Content,
     findings: &[Finding],
 ) -> Vec<Block> {
-    let results = Results { experiment, runs: &content.runs, predicted: &content.predicted };
+    let results = Results::of(experiment, content);
     let mut blocks = vec![Block::Paragraph(experiment.question.clone())];
     blocks.push(Block::Paragraph(lead(content)));
     blocks.extend(warnings(content).into_iter().map(Block::Label));
@@ -106,7 +106,8 @@ fn of_group(group: &Group, results: &Results<'_>) -> Vec<Block> {
         blocks.push(Block::Paragraph(group.note.clone()));
     }
     blocks.extend(timing(group, results).map(Block::Paragraph));
-    if group.mode == Mode::Real {
+    let alike = group.lines.iter().all(|line| line.peer == group.lines[0].peer);
+    if group.mode == Mode::Real && alike {
         blocks.extend(host_bound(group, results).map(Block::Paragraph));
     }
     let panels = results.experiment.panels.iter().filter(|panel| panel.group == group.name);

@@ -48,7 +48,7 @@ pub fn experiment_of(folder: &Folder, content: &Content) -> Result<Experiment, F
 }
 
 fn findings(experiment: &Experiment, content: &Content) -> Vec<Finding> {
-    let results = Results { experiment, runs: &content.runs, predicted: &content.predicted };
+    let results = Results::of(experiment, content);
     experiment.claims.iter().map(|claim| judge(claim, &results)).collect()
 }
 

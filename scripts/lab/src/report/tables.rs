@@ -1,7 +1,7 @@
 //! Tables of a report, and the commands that repeat its runs.
 
 use super::block::{Cell, Table};
-use crate::experiment::{Group, LineOf, Mode};
+use crate::experiment::{Group, LineOf, Mode, Peer};
 use crate::folder::Content;
 use crate::judge::Finding;
 use crate::metric::Metric;
@@ -43,6 +43,16 @@ pub(super) fn points(group: &Group, results: &Results<'_>) -> Table {
     let mut table = Table::new(&columns);
     for line in &group.lines {
         let of = LineOf { group: group.name.clone(), line: line.name.clone() };
+        if let Some(why) = results.left_out(&of) {
+            let mut row = vec![Cell::text(&line.name), Cell::text(format!("not measured: {why}"))];
+            row.resize_with(columns.len(), || Cell::text(""));
+            table.rows.push(row);
+        }
+        // Hadoop's server does not say what it used; the lab has seen it from outside.
+        let server_us = match line.peer {
+            Peer::Echo => "cpu_us_per_call.server",
+            Peer::Hadoop => "1e6 * samples.measured.server_cpus / calls_per_s",
+        };
         for measured in results.curve(&metric("calls_per_s"), &of) {
             let middle = |text: &str| {
                 let curve = results.curve(&metric(text), &of);
@@ -59,7 +69,7 @@ pub(super) fn points(group: &Group, results: &Results<'_>) -> Table {
                 middle("latency_us.p99"),
             ];
             if group.mode == Mode::Real {
-                row.extend([middle("cpu_us_per_call.server"), middle("cpu_us_per_call.client")]);
+                row.extend([middle(server_us), middle("cpu_us_per_call.client")]);
             }
             if modelled {
                 let predicted = results.predicted(&of, &measured.at);
@@ -195,17 +205,18 @@ pub(super) fn commands(content: &Content) -> Result<String> {
     );
     let mut seen = Vec::new();
     for run in content.runs.iter().filter(|run| run.report.get("simulated").is_none()) {
-        let pair = (&run.server, &run.client);
+        let pair = (run.peer, &run.server, &run.client);
         if seen.contains(&pair) {
             continue;
         }
         seen.push(pair);
         write!(
             out,
-            "\n# {}, {}, {}\n# echo-server {}\n# echo-client {}\n",
+            "\n# {}, {}, {}\n# {} {}\n# echo-client {}\n",
             run.group,
             run.line,
             run.at,
+            run.peer.program(),
             run.server.join(" "),
             run.client.join(" ")
         )?;

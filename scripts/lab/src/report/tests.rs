@@ -2,7 +2,7 @@
 //! by a tested function.
 
 use super::*;
-use crate::experiment::Scalar;
+use crate::experiment::{Peer, Scalar};
 use crate::folder::About;
 use crate::predict::Predicted;
 use crate::run::Record;
@@ -95,6 +95,7 @@ fn content() -> Content {
                 order: runs.len() + 1,
                 group: "g".into(),
                 line: "x".into(),
+                peer: Peer::Echo,
                 at: scalar(at),
                 twin,
                 round,

@@ -3,7 +3,7 @@
 
 use super::pair::{self, Length};
 use super::simulated::is_keyed;
-use crate::experiment::{Experiment, Group, Mode};
+use crate::experiment::{Experiment, Group, Mode, Peer};
 use crate::metric::Metric;
 use crate::predict::Calibration;
 use crate::process::{ProcessError, Programs};
@@ -25,7 +25,8 @@ pub(super) fn calibrate(
     let Some(group) = experiment.groups.iter().find(|group| group.mode == Mode::Real) else {
         return Ok(None);
     };
-    let Some(point) = group.points().into_iter().next() else { return Ok(None) };
+    let mut points = group.points().into_iter();
+    let Some(point) = points.find(|point| point.peer == Peer::Echo) else { return Ok(None) };
     let record = pair::run(programs, &point, LENGTH)?;
     let found = record.problem.is_none().then(|| of(&record.report)).flatten();
     match found {

@@ -13,7 +13,7 @@ mod simulated;
 pub use record::Record;
 pub use simulated::{keyed_setup, options as simulate_options};
 
-use crate::experiment::{self, Experiment, FileError, Group, Known, Mode, Point};
+use crate::experiment::{self, Experiment, FileError, Group, Known, Mode, Peer, Point};
 use crate::folder::{About, Folder, host_value};
 use crate::options::RunOptions;
 use crate::predict;
@@ -42,17 +42,44 @@ pub fn run(options: &RunOptions) -> Result<u8> {
     eprintln!("lab: looking for the programs (they are built if need be)");
     let programs = Programs::find(options.programs.as_deref(), stop)?;
     let known = known(&programs)?;
-    let experiment = experiment::read(&path, &text, &known, options.quick)?;
+    let mut experiment = experiment::read(&path, &text, &known, options.quick)?;
+    let hadoop = hadoop(&programs, &mut experiment)?;
     let now = date::now();
     let suffix = if options.quick { "-quick" } else { "" };
     let name = format!("{}{suffix}", experiment.name);
     let folder = Folder::create(options.out.as_deref(), Path::new(RESULTS), &name, &now)?;
     folder.write("experiment.toml", &text)?;
-    let about = About { command: command(options), ..about(&programs, &experiment, now)? };
+    let mut about = About { command: command(options), ..about(&programs, &experiment, now)? };
+    match hadoop {
+        Hadoop::Found(version) => about.programs.push(version),
+        Hadoop::Missing(why) => about.no_hadoop = Some(why),
+        Hadoop::NotNeeded => {}
+    }
     folder.write_about(&about)?;
     let mut session = Session { programs, experiment, folder, about };
     let outcome = session.all();
     session.close(outcome)
+}
+
+/// Whether there is a server of Hadoop's for the lines that want one.
+enum Hadoop {
+    NotNeeded,
+    Found(String),
+    Missing(String),
+}
+
+/// Gets Hadoop's server ready if it is needed; without it, its lines are left out.
+fn hadoop(programs: &Programs, experiment: &mut Experiment) -> Result<Hadoop, ProcessError> {
+    if !experiment.needs(Peer::Hadoop) {
+        return Ok(Hadoop::NotNeeded);
+    }
+    if let Some(version) = programs.hadoop()? {
+        return Ok(Hadoop::Found(version));
+    }
+    let why = "HADOOP_JARS is not set";
+    eprintln!("lab: {why}: nothing is measured with Hadoop's server");
+    experiment.leave_out(Peer::Hadoop);
+    Ok(Hadoop::Missing(why.to_owned()))
 }
 
 /// What the names in an experiment may be.
@@ -241,13 +268,17 @@ fn expected(group: &Group) -> Duration {
     group.duration + group.warmup + RUN_OVERHEAD
 }
 
-/// The first line at the first and the last value of the knob.
+/// The first line of each server at the first and the last value of the knob.
 fn ends(group: &Group) -> Vec<Point> {
-    let line = &group.lines[0].name;
-    let mut points: Vec<Point> =
-        group.points().into_iter().filter(|point| &point.line == line && !point.twin).collect();
-    if points.len() > 2 {
-        points.drain(1..points.len() - 1);
+    let mut ends = Vec::new();
+    for peer in [Peer::Echo, Peer::Hadoop] {
+        let Some(line) = group.lines.iter().find(|line| line.peer == peer) else { continue };
+        let of_line = |point: &Point| point.line == line.name && !point.twin;
+        let mut points: Vec<Point> = group.points().into_iter().filter(of_line).collect();
+        if points.len() > 2 {
+            points.drain(1..points.len() - 1);
+        }
+        ends.append(&mut points);
     }
-    points
+    ends
 }

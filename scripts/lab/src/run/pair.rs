@@ -47,6 +47,14 @@ impl Length {
         }
     }
 
+    /// The measured part, from the client's start on.
+    fn window(self) -> Option<(Duration, Duration)> {
+        match self {
+            Length::Time { duration, warmup } => Some((warmup, warmup + duration)),
+            Length::Calls(_) => None,
+        }
+    }
+
     fn limit(self) -> Duration {
         match self {
             Length::Time { duration, warmup } => duration + warmup + SLACK,
@@ -65,11 +73,11 @@ pub(super) fn run(
     record.server = point.options.arguments(Side::Server);
     record.client = point.options.arguments(Side::Client);
     record.client.extend(length.words());
-    let server = Server::start(programs, &record.server)?;
+    let server = Server::start_of(programs, point.peer, &record.server)?;
     let client = Client::start(programs, server.address(), &record.client)?;
     let mut sampler = Sampler::new(server.pid(), client.pid());
     let end = client.finish(programs, length.limit(), || sampler.look());
-    let samples = sampler.result();
+    let samples = sampler.result(length.window());
     let end = match end {
         Ok(end) => end,
         Err(error @ (ProcessError::Ended { .. } | ProcessError::TooLong { .. })) => {

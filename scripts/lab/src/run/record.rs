@@ -1,6 +1,6 @@
 //! What one run of one point left behind.
 
-use crate::experiment::{Point, Scalar};
+use crate::experiment::{Peer, Point, Scalar};
 use crate::metric::Metric;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,6 +14,9 @@ pub struct Record {
     pub group: String,
     /// Its line.
     pub line: String,
+    /// Whose server.
+    #[serde(default)]
+    pub peer: Peer,
     /// The knob's value.
     pub at: Scalar,
     /// The second measurement of one setting in a round.
@@ -96,6 +99,7 @@ impl From<&Point> for Record {
             order: 0,
             group: point.group.clone(),
             line: point.line.clone(),
+            peer: point.peer,
             at: point.at.clone(),
             twin: point.twin,
             round: 1,

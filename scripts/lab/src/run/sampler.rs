@@ -6,6 +6,7 @@ use echo_common::host::{self, HostLoad};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::Duration;
 
 /// Looks at two processes and the host until it is asked for the result.
 pub(super) struct Sampler {
@@ -55,7 +56,16 @@ pub(super) struct Samples {
     steal_share: Option<f64>,
     psi_cpu_some_share: Option<f64>,
     mhz: Option<f64>,
+    measured: Option<Measured>,
     moments: Vec<Moment>,
+}
+
+/// The moments that lie in the run's measured part.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Measured {
+    seconds: f64,
+    server_cpus: f64,
+    client_cpus: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -96,8 +106,8 @@ impl Sampler {
         self.last = Some(look);
     }
 
-    /// What was seen; none if there was no time to see anything.
-    pub(super) fn result(self) -> Option<Samples> {
+    /// What was seen; none if there was no time to see anything. `window` is the measured part.
+    pub(super) fn result(self, window: Option<(Duration, Duration)>) -> Option<Samples> {
         let (first, last) = (self.first?, self.last?);
         let seconds = seconds(&first, &last);
         if seconds <= 0.0 {
@@ -129,9 +139,30 @@ impl Sampler {
                 .and_then(|change| change.psi_cpu_some_us)
                 .map(|us| us as f64 / 1e6 / seconds),
             mhz: last.mhz,
+            measured: window.and_then(|window| measured(&self.moments, window)),
             moments: self.moments,
         })
     }
+}
+
+/// Of the moments that lie in the window as a whole; none if none does.
+fn measured(moments: &[Moment], (from, to): (Duration, Duration)) -> Option<Measured> {
+    let mut begin_s = 0.0;
+    let mut sum = Measured { seconds: 0.0, server_cpus: 0.0, client_cpus: 0.0 };
+    for moment in moments {
+        let seconds = moment.end_s - begin_s;
+        if begin_s >= from.as_secs_f64() && moment.end_s <= to.as_secs_f64() {
+            sum.seconds += seconds;
+            sum.server_cpus += moment.server_cpus * seconds;
+            sum.client_cpus += moment.client_cpus * seconds;
+        }
+        begin_s = moment.end_s;
+    }
+    (sum.seconds > 0.0).then(|| Measured {
+        server_cpus: sum.server_cpus / sum.seconds,
+        client_cpus: sum.client_cpus / sum.seconds,
+        ..sum
+    })
 }
 
 fn seconds(from: &Look, to: &Look) -> f64 {
@@ -218,12 +249,33 @@ mod tests {
     }
 
     #[test]
+    fn only_whole_moments_of_the_measured_part_count() {
+        let moment = |end_s, cpus| Moment {
+            end_s,
+            server_cpus: cpus,
+            client_cpus: 2.0 * cpus,
+            host_busy_share: None,
+            steal_share: None,
+            psi_cpu_some_share: None,
+            mhz: None,
+        };
+        let moments = [moment(1.0, 9.0), moment(1.5, 1.0), moment(2.5, 0.25), moment(3.5, 9.0)];
+        let check = |from, to, expected: Option<(f64, f64)>| {
+            let found = measured(&moments, (Duration::from_secs(from), Duration::from_secs(to)));
+            assert_eq!(found.map(|found| (found.seconds, found.server_cpus)), expected);
+        };
+        check(1, 3, Some((1.5, 0.5)));
+        check(0, 1, Some((1.0, 9.0)));
+        check(4, 9, None);
+    }
+
+    #[test]
     fn a_process_that_is_gone_has_no_threads_and_one_that_runs_has() {
         let own = std::process::id();
         assert!(!threads_of(own).is_empty());
         let mut sampler = Sampler::new(own, u32::MAX);
         sampler.look();
-        let samples = sampler.result().unwrap();
+        let samples = sampler.result(None).unwrap();
         assert!(samples.threads.iter().all(|thread| thread.process == "server"));
         assert_eq!(samples.moments.len(), 1);
     }

@@ -1,5 +1,6 @@
 //! The lab as a program, with the real pair.
 
+mod hadoop;
 mod kit;
 mod running;
 mod usage;

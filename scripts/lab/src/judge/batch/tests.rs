@@ -68,7 +68,7 @@ fn rates(line: &str, batch: f64) -> Option<Value> {
 fn check(claim: &str, report: impl Fn(&str, f64) -> Option<Value>, expected: Verdict) -> Finding {
     let experiment = experiment(claim);
     let runs = runs(&experiment, report);
-    let results = Results { experiment: &experiment, runs: &runs, predicted: &[] };
+    let results = Results { experiment: &experiment, runs: &runs, predicted: &[], no_hadoop: None };
     let finding = judge(&experiment.claims[0], &results);
     assert_eq!(finding.verdict, expected, "{claim}: {finding:?}");
     finding
