@@ -244,6 +244,24 @@ fn calls_beyond_the_backlog_are_refused_and_the_others_are_answered() {
     follower.stop();
 }
 
+#[test]
+fn calls_that_wait_when_their_client_goes_or_the_server_stops_are_counted() {
+    let follower = Server::start(&[]);
+    let leader = leader(&[follower.address], &[("--drain-timeout", "500ms")]);
+    await_in_sync(&leader, 1);
+    follower.pause();
+    let mut gone = Peer::open(leader.address);
+    (0..5).for_each(|id| gone.send(&flagged(ACKS_ALL, id, b"its client goes")));
+    until("they wait", || leader.stats()["replication"]["waiting"] == 5);
+    gone.reset();
+    let mut stays = Peer::open(leader.address);
+    (0..3).for_each(|id| stays.send(&flagged(ACKS_ALL, id, b"the server stops")));
+    until("all wait", || leader.stats()["replication"]["waiting"] == 8);
+    let ended = leader.stop();
+    assert_eq!(ended.counter("replies_undeliverable"), 8, "{ended:?}");
+    ended.check(&[("calls", 8), ("acknowledged", 0), ("calls_in_server", 0), ("drain_cut", 1)]);
+}
+
 /// Of two followers one is enough. The other one stands still, until calls that were answered take
 /// half of the backlog: it is let go, and joins anew later.
 #[test]
