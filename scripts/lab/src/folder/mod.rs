@@ -9,15 +9,18 @@
 //! runs.jsonl        one line for each run, in the order of time
 //! summary.md, report.html, commands.sh
 //! ```
+//!
+//! A file that was packed with gzip afterwards, such as `runs.jsonl.gz`, is read as if it were not.
 
 use crate::predict::Predicted;
 use crate::run::Record;
 use anyhow::{Context, Result, bail};
 use echo_common::host::Host;
+use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Version of the folder's layout; raised when something changes its meaning.
@@ -159,16 +162,28 @@ impl Folder {
         add().with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Everything in it. Files that an early end left out are empty.
-    pub fn read(&self) -> Result<Content> {
-        let text = |name: &str| {
-            let path = self.path.join(name);
-            match fs::read_to_string(&path) {
-                Ok(text) => Ok(Some(text)),
+    /// A file of it as it was written, packed or not; none if it is not there.
+    fn text(&self, name: &str) -> Result<Option<String>> {
+        let read = |path: &Path, packed: bool| {
+            let mut text = String::new();
+            match File::open(path).and_then(|file| match packed {
+                true => MultiGzDecoder::new(file).read_to_string(&mut text),
+                false => BufReader::new(file).read_to_string(&mut text),
+            }) {
+                Ok(_) => Ok(Some(text)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
                 Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
             }
         };
+        match read(&self.path.join(name), false)? {
+            Some(text) => Ok(Some(text)),
+            None => read(&self.path.join(format!("{name}.gz")), true),
+        }
+    }
+
+    /// Everything in it. Files that an early end left out are empty.
+    pub fn read(&self) -> Result<Content> {
+        let text = |name: &str| self.text(name);
         let wrong =
             |name: &str| format!("{} is not as it was written", self.path.join(name).display());
         let about = text("lab.json")?.with_context(|| wrong("lab.json"))?;
@@ -194,4 +209,28 @@ impl Folder {
 /// The machine as JSON.
 pub fn host_value(host: &Host) -> Value {
     serde_json::to_value(host).unwrap_or(Value::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    #[test]
+    fn a_packed_file_is_read_as_if_it_were_not_and_a_broken_one_is_named() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::create(Some(place.path()), place.path(), "x", "now").unwrap();
+        assert_eq!(folder.text("runs.jsonl").unwrap(), None);
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+        packed.write_all(b"one\ntwo\n").unwrap();
+        let packed = packed.finish().unwrap();
+        fs::write(place.path().join("runs.jsonl.gz"), &packed).unwrap();
+        assert_eq!(folder.text("runs.jsonl").unwrap().unwrap(), "one\ntwo\n");
+        fs::write(place.path().join("runs.jsonl.gz"), &packed[..packed.len() / 2]).unwrap();
+        let error = folder.text("runs.jsonl").unwrap_err();
+        assert!(format!("{error:#}").contains("runs.jsonl.gz"), "{error:#}");
+        folder.write("runs.jsonl", "plain").unwrap();
+        assert_eq!(folder.text("runs.jsonl").unwrap().unwrap(), "plain");
+    }
 }
