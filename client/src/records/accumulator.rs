@@ -22,8 +22,6 @@ pub(super) struct Accumulator {
     stirred: Vec<usize>,
     supply: Supply,
     per_batch: usize,
-    /// Records that a stream gets before the others have theirs, where there is always one more.
-    per_round: usize,
     per_call: usize,
     /// Records of a stream that are held, at most.
     per_stream: usize,
@@ -63,7 +61,6 @@ impl Accumulator {
                 Supply::Scheduled(all.filter_map(|(at, s)| next(s, at).map(Reverse)).collect())
             }
         };
-        let by_count = settings.records.map_or(usize::MAX, |n| n as usize / settings.streams);
         let per_batch = settings.records_per_batch().min(settings.records_per_call());
         Accumulator {
             streams,
@@ -71,13 +68,17 @@ impl Accumulator {
             stirred: Vec::new(),
             supply,
             per_batch,
-            per_round: per_batch.min(by_count.max(1)),
             per_call: settings.records_per_call(),
             per_stream: settings.records_per_stream(),
             waiting: 0,
             held_back: 0,
             worst_lag_ns: 0,
         }
+    }
+
+    /// Whether there is always one more record.
+    pub(super) fn is_endless(&self) -> bool {
+        matches!(self.supply, Supply::Endless(_))
     }
 
     /// Records that wait.
@@ -110,59 +111,34 @@ impl Accumulator {
     }
 
     /// Lets records come into being: those that are due at `now_ns`, or as many as there is room
-    /// for. `grant` is asked for a number of them and when they are due; it says how many there may
-    /// be and whether they are measured. Returns whether it gave all that it was asked for.
+    /// for. `grant` is asked for each that is due, and when; it says whether it may be, and whether
+    /// it is measured. Returns whether all might.
     pub(super) fn create(
         &mut self,
         now_ns: u64,
-        mut grant: impl FnMut(usize, u64) -> (usize, bool),
+        mut grant: impl FnMut(u64) -> (bool, bool),
     ) -> bool {
-        match &self.supply {
-            Supply::Endless(_) => self.create_endless(now_ns, &mut grant),
+        match &mut self.supply {
+            Supply::Endless(hungry) => {
+                let hungry = std::mem::take(hungry);
+                hungry.into_iter().for_each(|at| self.fill_up(at, now_ns));
+                true
+            }
             Supply::Scheduled(_) => self.create_due(now_ns, &mut grant),
         }
     }
 
-    /// Deals records out to the streams that have room, a batch at a time.
-    fn create_endless(
-        &mut self,
-        now_ns: u64,
-        grant: &mut impl FnMut(usize, u64) -> (usize, bool),
-    ) -> bool {
-        let Supply::Endless(hungry) = &mut self.supply else {
-            return true;
-        };
-        let mut hungry = std::mem::take(hungry);
-        while !hungry.is_empty() {
-            for &at in &hungry {
-                let stream = &self.streams[at];
-                let wanted = (self.per_stream - stream.held).min(self.per_round);
-                if stream.dead {
-                    continue;
-                }
-                let (granted, measured) = grant(wanted, now_ns);
-                if granted > 0 {
-                    self.push(at, Run { due_ns: now_ns, records: granted, measured });
-                }
-                if granted < wanted {
-                    return false;
-                }
-            }
-            let (streams, per_stream) = (&mut self.streams, self.per_stream);
-            hungry.retain(|&at| {
-                let stream = &mut streams[at];
-                stream.is_hungry = stream.held < per_stream && !stream.dead;
-                stream.is_hungry
-            });
+    /// Where there is always one more record, it is measured if it is sent in the measured phase.
+    fn fill_up(&mut self, at: usize, now_ns: u64) {
+        let stream = &mut self.streams[at];
+        stream.is_hungry = false;
+        let records = self.per_stream - stream.held;
+        if records > 0 && !stream.dead {
+            self.push(at, Run { due_ns: now_ns, records, measured: false });
         }
-        true
     }
 
-    fn create_due(
-        &mut self,
-        now_ns: u64,
-        grant: &mut impl FnMut(usize, u64) -> (usize, bool),
-    ) -> bool {
+    fn create_due(&mut self, now_ns: u64, grant: &mut impl FnMut(u64) -> (bool, bool)) -> bool {
         for _ in 0..RECORDS_PER_TURN {
             let Supply::Scheduled(heap) = &mut self.supply else {
                 return true;
@@ -178,8 +154,8 @@ impl Accumulator {
                 PeekMut::pop(first);
                 continue;
             }
-            let (granted, measured) = grant(1, due_ns);
-            if granted == 0 {
+            let (granted, measured) = grant(due_ns);
+            if !granted {
                 return false;
             }
             if stream.full_ns.is_some_and(|full_ns| due_ns <= full_ns) {

@@ -55,6 +55,23 @@ impl Content {
         self.records = 0;
     }
 
+    /// Cuts it to its first `records`, which are `measured` or not.
+    pub(super) fn cut(&mut self, records: usize, measured: bool) {
+        self.records = records;
+        let (mut left, mut left_of_runs) = (records, records);
+        self.batches.retain_mut(|batch| {
+            batch.records = batch.records.min(left);
+            left -= batch.records;
+            batch.records > 0
+        });
+        self.runs.retain_mut(|run| {
+            run.records = run.records.min(left_of_runs);
+            run.measured = measured;
+            left_of_runs -= run.records;
+            run.records > 0
+        });
+    }
+
     /// Whether any of its records is measured; then the call is, too.
     pub(super) fn is_measured(&self) -> bool {
         self.runs.iter().any(|run| run.measured)
@@ -167,6 +184,20 @@ mod tests {
         let numbers = (right, found.duplicates, found.foreign, found.out_of_order);
         assert_eq!(numbers, expected, "{says}");
         assert_eq!(found.first.as_deref(), Some(says));
+    }
+
+    #[test]
+    fn a_call_that_is_cut_keeps_its_first_records() {
+        let run = |due_ns, records, measured| Run { due_ns, records, measured };
+        let mut call = content();
+        call.runs = vec![run(1, 2, false), run(2, 2, false), run(3, 1, false)];
+        call.cut(4, true);
+        assert_eq!(call.batches.iter().map(|b| b.records).collect::<Vec<_>>(), [3, 1]);
+        assert_eq!(call.runs, [run(1, 2, true), run(2, 2, true)]);
+        call.cut(1, true);
+        assert_eq!((call.records, call.batches.len(), call.measured_records()), (1, 1, 1));
+        call.cut(0, true);
+        assert!(call.batches.is_empty() && call.runs.is_empty());
     }
 
     #[test]

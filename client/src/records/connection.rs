@@ -107,10 +107,8 @@ impl Connection {
         self.link.deliver()
     }
 
-    /// Starts a call with what waits on this connection, index `index` of the worker.
-    pub(super) fn start(&mut self, index: usize, now_ns: u64, desk: &mut Desk<'_>) {
-        let mut call = desk.spare.pop().unwrap_or_default();
-        desk.accumulator.fill(index, &mut call);
+    /// Starts a call.
+    pub(super) fn start(&mut self, call: Content, now_ns: u64, desk: &mut Desk<'_>) {
         let measured = call.is_measured();
         let id = self.table.start(now_ns, measured, desk.sampler.pick());
         let flags = desk.flags | if wants_stages(id) { FLAG_WANT_STAGES } else { 0 };
@@ -333,6 +331,27 @@ impl Connection {
 }
 
 impl Desk<'_> {
+    /// A call with what waits on connection `index`. Where there is always one more record, `grant`
+    /// says how many it may have, and whether they are measured; none if it may have none.
+    pub(super) fn next_call(
+        &mut self,
+        index: usize,
+        grant: impl FnOnce(usize) -> (usize, bool),
+    ) -> Option<Content> {
+        let mut call = self.spare.pop().unwrap_or_default();
+        self.accumulator.fill(index, &mut call);
+        if self.accumulator.is_endless() {
+            let (granted, measured) = grant(call.records);
+            call.cut(granted, measured);
+            self.tally.created(granted as u64, measured);
+        }
+        if call.records == 0 {
+            self.recycle(call);
+            return None;
+        }
+        Some(call)
+    }
+
     fn failed(&mut self, content: Content, call: EndedCall, failure: Failure, now_ns: u64) {
         self.ledger.failed(call, failure, now_ns);
         self.tally.failed(&content, failure);

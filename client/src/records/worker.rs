@@ -283,17 +283,11 @@ impl<'a> RecordWorker<'a> {
             return;
         }
         let Desk { accumulator, tally, view, .. } = &mut self.desk;
-        let (control, scheduled) = (&self.job.control, self.settings.pace.is_some());
-        let all = accumulator.create(self.now_ns, |wanted, due_ns| {
-            let measured = match scheduled {
-                true => due_ns >= view.start_ns,
-                false => view.phase == Phase::Measured,
-            };
-            let granted = match measured {
-                true => control.budget.take(wanted as u64).count(),
-                false => wanted,
-            };
-            tally.created(granted as u64, measured);
+        let control = &self.job.control;
+        let all = accumulator.create(self.now_ns, |due_ns| {
+            let measured = due_ns >= view.start_ns;
+            let granted = !measured || !control.budget.take(1).is_empty();
+            tally.created(u64::from(granted), measured);
             (granted, measured)
         });
         self.budget_used_up |= !all;
@@ -312,7 +306,19 @@ impl<'a> RecordWorker<'a> {
                 && connection.has_room()
                 && self.desk.accumulator.is_ready(index)
             {
-                connection.start(index, self.now_ns, &mut self.desk);
+                let (budget, phase) = (&self.job.control.budget, self.desk.view.phase);
+                let used_up = &mut self.budget_used_up;
+                let call = self.desk.next_call(index, |wanted| match phase {
+                    Phase::Measured if *used_up => (0, true),
+                    Phase::Measured => {
+                        let granted = budget.take(wanted as u64).count();
+                        *used_up = granted < wanted;
+                        (granted, true)
+                    }
+                    Phase::WarmUp | Phase::Draining => (wanted, false),
+                });
+                let Some(call) = call else { break };
+                connection.start(call, self.now_ns, &mut self.desk);
                 started += 1;
             }
             self.flow.started(started, self.now_ns, &self.desk.view);

@@ -55,7 +55,9 @@ impl RecordWorker<'_> {
             return true;
         }
         let more = self.may_create()
-            || self.desk.may_send(self.now_ns) && self.desk.accumulator.waiting() > 0;
+            || self.desk.may_send(self.now_ns)
+                && !self.desk.accumulator.is_endless()
+                && self.desk.accumulator.waiting() > 0;
         let under_way =
             self.flow.in_flight() > 0 || self.connections.iter().flatten().any(Connection::holds);
         !more && (!under_way || self.now_ns >= self.desk.view.leave_ns)
