@@ -58,6 +58,7 @@ impl Check<'_> {
                 let wrong = format!("there are two groups {:?}", group.name);
                 return self.refuse(spanned.as_ref().name.span(), wrong);
             }
+            self.group_agrees(file, spanned.as_ref(), &group)?;
             quick_groups.extend(self.quick(spanned.as_ref(), &group)?);
             groups.push(group);
         }
@@ -74,6 +75,9 @@ impl Check<'_> {
         experiment.claims = self.claims(&file.claim, &experiment)?;
         experiment.panels = self.panels(&file.panel, &experiment)?;
         if quick {
+            if quick_groups.is_empty() {
+                return self.refuse(0..0, "--quick leaves no group: nothing would be measured");
+            }
             experiment.groups = quick_groups;
         }
         Ok(experiment)
@@ -199,28 +203,6 @@ impl Check<'_> {
         Ok(Knob { of, option: option.to_owned(), label })
     }
 
-    fn twin(
-        &self,
-        group: &file::Group,
-        lines: &[Line],
-    ) -> Result<Option<(usize, Scalar)>, FileError> {
-        let Some(twin) = &group.twin else { return Ok(None) };
-        let name = twin.as_ref().line.as_ref();
-        let index = match name {
-            Some(name) => lines.iter().position(|line| &line.name == name.as_ref()),
-            None => Some(0),
-        };
-        let Some(index) = index else {
-            return self.refuse(twin.span(), "the twin names a line that the group has not");
-        };
-        let at = self.scalar(&twin.as_ref().at)?;
-        if !lines[index].values.iter().any(|value| value.is(&at)) {
-            let wrong = format!("the twin is at {at}, which is no value of its line");
-            return self.refuse(twin.as_ref().at.span(), wrong);
-        }
-        Ok(Some((index, at)))
-    }
-
     fn all_options(
         &self,
         into: &mut OptionSet,
@@ -289,6 +271,9 @@ impl Check<'_> {
 
     pub(super) fn scalar(&self, value: &Spanned<toml::Value>) -> Result<Scalar, FileError> {
         match Scalar::of(value.as_ref()) {
+            Some(scalar) if scalar.number().is_some_and(|number| !number.is_finite()) => {
+                self.refuse(value.span(), format!("{scalar} is no number to measure at"))
+            }
             Some(scalar) => Ok(scalar),
             None => self.refuse(value.span(), "allowed here: a number, a text, true or false"),
         }

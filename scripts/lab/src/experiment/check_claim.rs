@@ -146,6 +146,12 @@ impl Check<'_> {
     }
 
     fn wanted(&self, claim: &file::Claim, experiment: &Experiment) -> Result<Wanted, FileError> {
+        for field in [&claim.min, &claim.max, &claim.near].into_iter().flatten() {
+            if !field.as_ref().is_finite() {
+                let wrong = format!("{} is no number to compare with", field.as_ref());
+                return self.refuse(field.span(), wrong);
+            }
+        }
         let number = |field: &Option<Spanned<f64>>| field.as_ref().map(|field| *field.as_ref());
         let (min, max, near) = (number(&claim.min), number(&claim.max), number(&claim.near));
         let band = min.is_some() || max.is_some();
@@ -207,7 +213,9 @@ impl Check<'_> {
     fn tolerance(&self, claim: &file::Claim) -> Result<f64, FileError> {
         match &claim.tolerance {
             None => self.refuse(claim.kind.span(), "the tolerance is missing, such as 0.1"),
-            Some(tolerance) if *tolerance.as_ref() >= 0.0 => Ok(*tolerance.as_ref()),
+            Some(tolerance) if (0.0..f64::INFINITY).contains(tolerance.as_ref()) => {
+                Ok(*tolerance.as_ref())
+            }
             Some(tolerance) => self.refuse(tolerance.span(), "tolerance: allowed is 0 and more"),
         }
     }

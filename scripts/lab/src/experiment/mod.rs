@@ -3,6 +3,7 @@
 
 mod check;
 mod check_claim;
+mod check_group;
 mod check_panel;
 mod claim;
 mod file;

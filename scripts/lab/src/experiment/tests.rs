@@ -151,6 +151,32 @@ fn a_bad_file_gives_one_line_with_the_place() {
     check("kind = \"curve\"", "kind = \"batch_sizes\"", 28, "which line is meant");
     check("kind = \"curve\"", "kind = \"stages\"", 28, "which line is meant");
     check("name = \"e\"", "name = \"e", 1, "");
+    check("min = 3.0", "min = nan", 25, "no number to compare with");
+    check("min = 3.0", "max = inf", 25, "no number to compare with");
+    check("min = 3.0", "near = 3.0\ntolerance = inf", 26, "0 and more");
+    check("[1, 2, 10]", "[1, 2, nan]", 12, "no number to measure at");
+}
+
+/// What a group says twice would be believed once: the knob under its own name, and emulated time
+/// under the heading "measured on this host".
+#[test]
+fn a_group_that_contradicts_itself_is_refused() {
+    check("{ threads = 100 }", "{ threads = 1 }\nserver = { readers = 3 }", 12, "is the knob");
+    check("{ clients = 10 }", "{ }, server = { readers = 3 }", 17, "is the knob");
+    let real = "mode = \"real\"\nserver = { handlers = \"paced:1ms\" }";
+    check("mode = \"paced\"", real, 9, "paced:1ms emulates a stage");
+    let knob = "[\"spin:1us\", \"paced:1us\"]";
+    let text = GOOD.replace("mode = \"paced\"", "mode = \"real\"").replace("[1, 2, 10]", knob);
+    let error = parse(&text.replace("at = 1 }\nmodel", "at = \"spin:1us\" }\nmodel"), false);
+    assert!(error.unwrap_err().to_string().contains("emulates a stage"));
+}
+
+#[test]
+fn a_quick_form_of_nothing_is_refused() {
+    let text = GOOD.replace("quick = { rounds = 1, values = [1, 10]", "quick = { run = false");
+    let error = parse(&text, true).unwrap_err().to_string();
+    assert!(error.contains("--quick leaves no group"), "{error}");
+    assert!(parse(&text, false).is_ok());
 }
 
 #[test]
