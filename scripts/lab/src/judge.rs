@@ -179,6 +179,9 @@ fn flat(
 ) -> Judged {
     let wish = format!("largest by smallest at most {:.2}", 1.0 + tolerance);
     let wanted = |at: &Scalar| values.iter().any(|value| value.is(at));
+    if let Some(missing) = missing(results, metric, line, wanted) {
+        return Judged::missing(wish, missing);
+    }
     let curve = results.curve(metric, line);
     let medians: Vec<f64> =
         curve.iter().filter(|m| wanted(&m.at)).map(|m| m.summary.median).collect();
@@ -197,6 +200,12 @@ fn flat(
 
 fn equal(results: &Results<'_>, metric: &Metric, a: &LineOf, b: &LineOf, tolerance: f64) -> Judged {
     let wish = format!("equal within {}", words::percent(tolerance));
+    let in_a = |at: &Scalar| results.has(a, at);
+    let in_b = |at: &Scalar| results.has(b, at);
+    let gap = missing(results, metric, a, in_b).or_else(|| missing(results, metric, b, in_a));
+    if let Some(missing) = gap {
+        return Judged::missing(wish, missing);
+    }
     let of_b = results.curve(metric, b);
     let pair = |m: &crate::results::Measured| {
         let other = of_b.iter().find(|other| other.at.is(&m.at))?;
@@ -217,6 +226,9 @@ fn equal(results: &Results<'_>, metric: &Metric, a: &LineOf, b: &LineOf, toleran
 fn within_model(results: &Results<'_>, line: &LineOf, tolerance: f64) -> Judged {
     let wish = format!("every point within {} of the model", words::percent(tolerance));
     let metric = calls_per_s();
+    if let Some(missing) = missing(results, &metric, line, |_| true) {
+        return Judged::missing(wish, missing);
+    }
     let off = |m: &crate::results::Measured| {
         let predicted = results.predicted(line, &m.at)?.calls_per_s;
         let error = m.summary.median / predicted - 1.0;
@@ -245,8 +257,12 @@ fn fitted(
     r_squared_min: f64,
 ) -> Judged {
     let wish = format!("R squared at least {r_squared_min}");
+    let asked = |at: &Scalar| values.iter().any(|value| value.is(at));
+    if let Some(missing) = missing(results, metric, line, asked) {
+        return Judged::missing(wish, missing);
+    }
     let curve = results.curve(metric, line);
-    let wanted = |m: &&crate::results::Measured| values.iter().any(|value| value.is(&m.at));
+    let wanted = |m: &&crate::results::Measured| asked(&m.at);
     let point = |m: &crate::results::Measured| Some((m.at.number()?, m.summary.median));
     let points: Vec<(f64, f64)> = curve.iter().filter(wanted).filter_map(point).collect();
     let us = |seconds: f64| words::number(seconds * 1e6);
@@ -271,6 +287,9 @@ fn fitted(
 
 fn find_knee(results: &Results<'_>, line: &LineOf, share: f64, wanted: Wanted) -> Judged {
     let metric = calls_per_s();
+    if let Some(missing) = missing(results, &metric, line, |_| true) {
+        return Judged::missing("a knee".to_owned(), missing);
+    }
     let curve = results.curve(&metric, line);
     let point = |m: &crate::results::Measured| Some((m.at.number()?, m.summary.median));
     let points: Vec<(f64, f64)> = curve.iter().filter_map(point).collect();
@@ -297,6 +316,18 @@ fn find_knee(results: &Results<'_>, line: &LineOf, share: f64, wanted: Wanted) -
         Some(holds) => Judged::new(holds, number, seen, wish),
         None => Judged::missing(wish, seen),
     }
+}
+
+/// The first point of a line that a claim needs and that no sound run measured, in words: what
+/// was not measured could have been the one that is otherwise.
+fn missing(
+    results: &Results<'_>,
+    metric: &Metric,
+    line: &LineOf,
+    needed: impl Fn(&Scalar) -> bool,
+) -> Option<String> {
+    let gap = results.gaps(metric, line).into_iter().find(|at| needed(at))?;
+    Some(format!("{}, {gap} was not measured", line.line))
 }
 
 fn calls_per_s() -> Metric {

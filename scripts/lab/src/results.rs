@@ -76,6 +76,18 @@ impl<'a> Results<'a> {
         values.iter().filter_map(one).collect()
     }
 
+    /// Whether a line has this value of the knob.
+    pub fn has(&self, line: &LineOf, at: &Scalar) -> bool {
+        self.values(line).iter().any(|value| value.is(at))
+    }
+
+    /// The values of a line without a number.
+    pub fn gaps(&self, metric: &Metric, line: &LineOf) -> Vec<Scalar> {
+        let measured = self.curve(metric, line);
+        let is_gap = |at: &&Scalar| !measured.iter().any(|m| m.at.is(at));
+        self.values(line).iter().filter(is_gap).cloned().collect()
+    }
+
     /// What two equal settings of the group differed by, as a factor of 1 or more.
     pub fn noise(&self, metric: &Metric, group: &str) -> Option<f64> {
         let group = self.experiment.group(group)?;

@@ -132,6 +132,31 @@ fn a_law_is_fitted_to_the_values_that_are_named() {
     check(&format!("{fit}law = \"batch\"\nvalues = [1]\nmin = 0.9"), Verdict::NotMeasured);
 }
 
+/// An interrupted run, or one with a killed server, must not prove what is said of a whole line.
+#[test]
+fn a_line_with_a_gap_proves_nothing_about_the_whole_line() {
+    let line = "a = { group = \"g\", line = \"x\" }";
+    let other = "b = { group = \"g\", line = \"y\" }\ntolerance = 9.0";
+    for claim in [
+        format!("kind = \"flat\"\n{line}\ntolerance = 9.0"),
+        format!("kind = \"equal\"\n{line}\n{other}"),
+        format!("kind = \"within_model\"\n{line}\ntolerance = 9.0"),
+        format!("kind = \"fit\"\nlaw = \"batch\"\n{line}\nmin = 0.0"),
+        format!("kind = \"knee\"\n{line}\nmin = 0.0"),
+    ] {
+        check(&claim, Verdict::Holds);
+        let experiment = experiment(&claim);
+        let runs = [runs(&experiment, "x", RATES), runs(&experiment, "y", [5_020.0; 4])].concat();
+        let gap = |run: &Record| run.line == "x" && run.at.number() == Some(5.0);
+        let runs: Vec<Record> = runs.into_iter().filter(|run| !gap(run)).collect();
+        let predicted = predicted(&experiment, RATES);
+        let results = Results { experiment: &experiment, runs: &runs, predicted: &predicted };
+        let finding = judge(&experiment.claims[0], &results);
+        assert_eq!(finding.verdict, Verdict::NotMeasured, "{claim}: {finding:?}");
+        assert_eq!(finding.seen, "x, 5 was not measured");
+    }
+}
+
 #[test]
 fn what_was_not_measured_is_neither_right_nor_wrong() {
     for claim in [
