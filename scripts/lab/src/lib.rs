@@ -11,6 +11,7 @@ pub mod judge;
 pub mod metric;
 pub mod model;
 pub mod options;
+pub mod output;
 pub mod predict;
 pub mod process;
 pub mod report;
@@ -32,6 +33,7 @@ use usage::Usage;
 const CLAIM_FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const INTERNAL: u8 = 70;
+const OUTPUT: u8 = 74;
 
 /// Runs the lab: reads the command line, does what it says. Exit codes are in its help.
 pub fn program() -> ExitCode {
@@ -55,9 +57,17 @@ fn code_of(error: &anyhow::Error) -> u8 {
     if error.is::<FileError>() || error.is::<compare::Unlike>() || error.is::<Usage>() {
         return USAGE;
     }
+    if error.is::<output::Unwritten>() {
+        return OUTPUT;
+    }
+    if error.is::<run::GateFailed>() {
+        return CLAIM_FAILED;
+    }
     match error.downcast_ref::<ProcessError>() {
         Some(ProcessError::Interrupted(signal)) => signal.exit_code(),
-        Some(ProcessError::Missing(_) | ProcessError::Hadoop(_)) => USAGE,
+        Some(ProcessError::Missing(_) | ProcessError::Hadoop(_) | ProcessError::Refused { .. }) => {
+            USAGE
+        }
         _ => INTERNAL,
     }
 }

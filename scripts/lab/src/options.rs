@@ -66,7 +66,7 @@ pub struct CompareOptions {
 
 const EXIT_CODES: &str = "\
 Exit codes of run and report: 0 no claim failed; 1 a claim does not hold, or a run was not sound;
-2 usage, or the experiment file is wrong; 70 internal; 130, 143 interrupted (what was finished is
-kept and reported). Of compare: 0 no difference; 1 the second is slower; 3 it is faster; 2 usage, or
-the two cannot be compared. Of advise: 0 answered; 1 a prediction was checked and did not hold, or
-the host was too busy to tell; 2 usage. Of simulate: 0; 2 usage.";
+2 usage, or the experiment file is wrong; 70 internal; 74 cannot write; 130, 143 interrupted (what
+was finished is kept and reported). Of compare: 0 no difference; 1 the second is slower; 3 it is
+faster; 2 usage, or the two cannot be compared. Of advise: 0 answered; 1 a prediction was checked
+and did not hold, or the host was too busy to tell; 2 usage. Of simulate: 0; 2 usage.";

@@ -54,6 +54,11 @@ fn in_unit(summary: &Summary, text: fn(f64) -> String) -> String {
     format!("{median} ({} to {})", text(summary.min), text(summary.max))
 }
 
+/// A count of things: `1 run`, `3 runs`.
+pub fn count(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// What may be missing.
 pub fn or_missing(text: Option<String>) -> String {
     text.unwrap_or_else(|| "n/a".to_owned())

@@ -6,12 +6,12 @@ use super::check::Check;
 use super::demands::Demands;
 use super::options::AdviseOptions;
 use super::text::{check_text, text};
+use crate::output::{self, Unwritten};
 use crate::process::{Programs, Stop};
 use crate::simulate::options::Format;
 use crate::usage::Usage;
 use anyhow::Context;
 use serde::Serialize;
-use std::io::Write;
 
 /// Everything that is printed as JSON. What is predicted and what was measured stand apart.
 #[derive(Debug, Serialize)]
@@ -27,19 +27,18 @@ struct Page<'a> {
 pub fn run(options: &AdviseOptions) -> anyhow::Result<u8> {
     options.refuse_taken().map_err(Usage)?;
     let question = options.question(echo_common::pinning::allowed_cpus().len() as u64);
-    let out = &mut std::io::stdout().lock();
     let holds = match options.given() {
         Some(demands) => {
             let answer = answer(&demands, &question);
-            publish(options, &question, &demands, &[], &answer, out)?;
+            publish(options, &question, &demands, &[], &answer)?;
             if options.format == Format::Json {
-                print_json(&question, &demands, &[], &answer, &[], out)?;
+                print_json(&question, &demands, &[], &answer, &[])?;
             }
             true
         }
         None => {
             let programs = Programs::find(options.programs.as_deref(), Stop::on_signals()?)?;
-            measure_and_advise(options, &question, &programs, out)?
+            measure_and_advise(options, &question, &programs)?
         }
     };
     Ok(u8::from(!holds))
@@ -50,12 +49,11 @@ fn measure_and_advise(
     options: &AdviseOptions,
     question: &Question,
     programs: &Programs,
-    out: &mut impl Write,
 ) -> anyhow::Result<bool> {
     let mut runs = calibrate::calibrate(programs, options)?;
     let demands = calibrate::demands(&runs).context("nothing was measured")?;
     let answer = answer(&demands, question);
-    publish(options, question, &demands, &runs, &answer, out)?;
+    publish(options, question, &demands, &runs, &answer)?;
     let mut checks = Vec::new();
     if options.check {
         checks.extend(runs.last().and_then(|run| Check::of(run, &answer, false)));
@@ -64,8 +62,8 @@ fn measure_and_advise(
         runs.push(run);
     }
     match options.format {
-        Format::Json => print_json(question, &demands, &runs, &answer, &checks, out)?,
-        Format::Text if options.check => out.write_all(check_text(&checks).as_bytes())?,
+        Format::Json => print_json(question, &demands, &runs, &answer, &checks)?,
+        Format::Text if options.check => output::print(&check_text(&checks))?,
         Format::Text => {}
     }
     Ok(checks.iter().filter(|check| check.ahead).all(Check::holds))
@@ -78,17 +76,14 @@ fn publish(
     demands: &Demands,
     runs: &[Run],
     answer: &Answer,
-    out: &mut impl Write,
 ) -> anyhow::Result<()> {
     if let Some(path) = &options.output {
         let page = Page { question, demands, measured: runs, predicted: answer, check: &[] };
         let json = serde_json::to_string_pretty(&page)?;
-        std::fs::write(path, json + "\n")
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        std::fs::write(path, json + "\n").with_context(|| Unwritten(path.display().to_string()))?;
     }
     if options.format == Format::Text {
-        out.write_all(text(question, demands, runs, answer).as_bytes())?;
-        out.flush()?;
+        output::print(&text(question, demands, runs, answer))?;
     }
     Ok(())
 }
@@ -99,9 +94,7 @@ fn print_json(
     runs: &[Run],
     answer: &Answer,
     check: &[Check],
-    out: &mut impl Write,
 ) -> anyhow::Result<()> {
     let page = Page { question, demands, measured: runs, predicted: answer, check };
-    serde_json::to_writer_pretty(&mut *out, &page)?;
-    Ok(writeln!(out)?)
+    output::print(&(serde_json::to_string_pretty(&page)? + "\n"))
 }

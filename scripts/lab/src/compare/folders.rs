@@ -8,7 +8,8 @@ use crate::report::experiment_of;
 use crate::results::Results;
 use crate::stats::bootstrap::Resampling;
 use crate::stats::rounds;
-use anyhow::{Result, bail};
+use crate::usage::Usage;
+use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -43,7 +44,8 @@ pub(super) fn compare(a: &Path, b: &Path, anyway: bool) -> Result<Compared> {
         }
     }
     if rows.is_empty() {
-        bail!("{} and {} have no measured point in common", a.display(), b.display());
+        let wrong = format!("{} and {} have no measured point in common", shown(a), shown(b));
+        return Err(Usage(wrong).into());
     }
     Ok(Compared { rows, notes })
 }

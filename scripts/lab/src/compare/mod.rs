@@ -5,7 +5,9 @@ mod folders;
 mod reports;
 
 use crate::options::CompareOptions;
+use crate::output;
 use crate::stats::rounds::{Comparison, Verdict};
+use crate::usage::Usage;
 use crate::words;
 use anyhow::Result;
 use serde::Serialize;
@@ -48,15 +50,21 @@ struct Row {
 /// Compares as told; returns the exit code.
 pub fn compare(options: &CompareOptions) -> Result<u8> {
     let (a, b) = (&options.a, &options.b);
+    for path in [a, b] {
+        if !path.exists() {
+            return Err(Usage(format!("{}: there is no such file or folder", shown(path))).into());
+        }
+    }
     let compared = match (a.is_dir(), b.is_dir()) {
         (true, true) => folders::compare(a, b, options.anyway)?,
         (false, false) => reports::compare(a, b, options.anyway)?,
         _ => {
-            let why = vec!["one is a folder and the other is not".to_owned()];
-            return Err(Unlike { a: shown(a), b: shown(b), why }.into());
+            let (a, b) = (shown(a), shown(b));
+            let wrong = format!("{a} and {b}: allowed are two result folders or two reports");
+            return Err(Usage(wrong).into());
         }
     };
-    print!("{}", text(&compared, &shown(a), &shown(b)));
+    output::print(&text(&compared, &shown(a), &shown(b)))?;
     Ok(code(&compared))
 }
 

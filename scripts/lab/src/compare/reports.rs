@@ -4,7 +4,8 @@
 use super::{Compared, Row, hosts_differ, like_enough, shown};
 use crate::stats::bootstrap::Resampling;
 use crate::stats::rounds;
-use anyhow::{Context, Result, bail};
+use crate::usage::Usage;
+use anyhow::{Context, Result};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -23,7 +24,7 @@ pub(super) fn compare(a: &Path, b: &Path, anyway: bool) -> Result<Compared> {
     let (x, y) = if enough { (parts_a, parts_b) } else { (vec![rate_a], vec![rate_b]) };
     let how = Resampling::default();
     let comparison = rounds::compare(&x, &y, Some(NOISE_ASSUMED), how)
-        .context("a rate is zero, so that there is no ratio")?;
+        .with_context(|| Usage("a rate is zero, so that there is no ratio".to_owned()))?;
     notes.push(format!(
         "one run each; equal runs are assumed to differ by up to x {NOISE_ASSUMED}: lab run \
          measures it"
@@ -42,18 +43,18 @@ pub(super) fn compare(a: &Path, b: &Path, anyway: bool) -> Result<Compared> {
 }
 
 fn read(path: &Path) -> Result<Value> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let wrong = || format!("{} is no report of echo-client in JSON", path.display());
+    let text = fs::read_to_string(path)
+        .with_context(|| Usage(format!("cannot read {}", path.display())))?;
+    let wrong = || Usage(format!("{} is no report of echo-client in JSON", path.display()));
     let report: Value = serde_json::from_str(&text).with_context(wrong)?;
     if report["program"] != "echo-client" {
-        bail!(wrong());
+        return Err(wrong().into());
     }
     Ok(report)
 }
 
 fn rate(report: &Value, path: &Path) -> Result<f64> {
-    report["calls_per_s"].as_f64().with_context(|| format!("{} has no rate", path.display()))
+    report["calls_per_s"].as_f64().with_context(|| Usage(format!("{} has no rate", path.display())))
 }
 
 /// Rates of the intervals, the last one left out: it is shorter.
@@ -77,8 +78,10 @@ fn differences(a: &Value, b: &Value) -> Vec<String> {
             why.push(format!("--{}: {value} and {other}", name.replace('_', "-")));
         }
     }
-    if a["loop"] != b["loop"] {
-        why.push(format!("loop: {} and {}", a["loop"], b["loop"]));
+    for field in ["schema_version", "loop"] {
+        if a[field] != b[field] {
+            why.push(format!("{field}: {} and {}", a[field], b[field]));
+        }
     }
     let threads = |report: &Value, kind: &str| report["server"][kind].as_array().map(Vec::len);
     for kind in ["readers", "handlers"] {

@@ -42,7 +42,8 @@ fn the_exit_code_says_which_is_slower() {
 #[test]
 fn unlike_runs_are_refused_unless_told() {
     type Change = fn(&mut Value);
-    let changes: [(&str, Change); 5] = [
+    let changes: [(&str, Change); 6] = [
+        ("schema_version: null and 9", |r| r["schema_version"] = json!(9)),
         ("--clients: 10 and 30", |r| r["options"]["clients"] = json!(30)),
         ("host cpu_model: \"x\" and \"y\"", |r| r["host"]["cpu_model"] = json!("y")),
         ("loop: \"closed\" and \"open\"", |r| r["loop"] = json!("open")),

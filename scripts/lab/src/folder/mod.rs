@@ -12,15 +12,17 @@
 //!
 //! A file that was packed with gzip afterwards, such as `runs.jsonl.gz`, is read as if it were not.
 
+use crate::output::Unwritten;
 use crate::predict::Predicted;
 use crate::run::Record;
+use crate::usage::Usage;
 use anyhow::{Context, Result, bail};
 use echo_common::host::Host;
 use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Version of the folder's layout; raised when something changes its meaning.
@@ -86,16 +88,14 @@ impl Folder {
     /// empty or not there.
     pub fn create(given: Option<&Path>, parent: &Path, name: &str, date: &str) -> Result<Folder> {
         if let Some(path) = given {
-            fs::create_dir_all(path).with_context(|| format!("cannot make {}", path.display()))?;
-            if fs::read_dir(path)?.next().is_some() {
-                bail!(
-                    "--out {}: the folder is not empty; results are never overwritten",
-                    path.display()
-                );
+            fs::create_dir_all(path).with_context(|| unwritten(path))?;
+            if fs::read_dir(path).with_context(|| unwritten(path))?.next().is_some() {
+                let wrong = "the folder is not empty; results are never overwritten";
+                return Err(Usage(format!("--out {}: {wrong}", path.display())).into());
             }
             return Ok(Folder { path: path.to_owned() });
         }
-        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        fs::create_dir_all(parent).with_context(|| unwritten(parent))?;
         let stem = format!("{}-{name}", date.replace(':', ""));
         for number in 1..=SAME_SECOND_MAX {
             let path = match number {
@@ -106,7 +106,7 @@ impl Folder {
                 Ok(()) => return Ok(Folder { path }),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
                 Err(error) => {
-                    return Err(error).with_context(|| format!("cannot make {}", path.display()));
+                    return Err(error).with_context(|| unwritten(&path));
                 }
             }
         }
@@ -116,7 +116,8 @@ impl Folder {
     /// A folder that was filled before.
     pub fn open(path: &Path) -> Result<Folder> {
         if !path.join("lab.json").is_file() {
-            bail!("{} is no result folder: it has no lab.json", path.display());
+            let wrong = format!("{} is no result folder: it has no lab.json", path.display());
+            return Err(Usage(wrong).into());
         }
         Ok(Folder { path: path.to_owned() })
     }
@@ -129,9 +130,12 @@ impl Folder {
     /// Writes a file of it, whole or not at all.
     pub fn write(&self, name: &str, text: &str) -> Result<()> {
         let (part, path) = (self.path.join(format!("{name}.part")), self.path.join(name));
-        fs::write(&part, text)
-            .and_then(|()| fs::rename(&part, &path))
-            .with_context(|| format!("cannot write {}", path.display()))
+        let written = fs::write(&part, text).and_then(|()| fs::rename(&part, &path));
+        if written.is_err() {
+            // Half a file helps nobody; that it cannot be removed either is not what went wrong.
+            let _ = fs::remove_file(&part);
+        }
+        written.with_context(|| unwritten(&path))
     }
 
     /// Writes what was run.
@@ -153,13 +157,17 @@ impl Folder {
     /// Adds a run.
     pub fn add(&self, record: &Record) -> Result<()> {
         let path = self.path.join("runs.jsonl");
-        let add = || -> Result<()> {
+        let line = format!("{}\n", serde_json::to_string(record)?);
+        let add = || -> io::Result<()> {
             let mut file: File = OpenOptions::new().create(true).append(true).open(&path)?;
-            // One write, so that an end in between leaves no half a line.
-            file.write_all(format!("{}\n", serde_json::to_string(record)?).as_bytes())?;
-            Ok(())
+            let length = file.metadata()?.len();
+            // One write, so that an end in between leaves no half a line; a full disk does.
+            file.write_all(line.as_bytes()).inspect_err(|_| {
+                // The lines before it stay readable; the write's error is the one to tell.
+                let _ = file.set_len(length);
+            })
         };
-        add().with_context(|| format!("cannot write {}", path.display()))
+        add().with_context(|| unwritten(&path))
     }
 
     /// A file of it as it was written, packed or not; none if it is not there.
@@ -172,7 +180,9 @@ impl Folder {
             }) {
                 Ok(_) => Ok(Some(text)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-                Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+                Err(error) => {
+                    Err(error).with_context(|| Usage(format!("cannot read {}", path.display())))
+                }
             }
         };
         match read(&self.path.join(name), false)? {
@@ -184,13 +194,16 @@ impl Folder {
     /// Everything in it. Files that an early end left out are empty.
     pub fn read(&self) -> Result<Content> {
         let text = |name: &str| self.text(name);
-        let wrong =
-            |name: &str| format!("{} is not as it was written", self.path.join(name).display());
+        let wrong = |name: &str| {
+            Usage(format!("{} is not as it was written", self.path.join(name).display()))
+        };
         let about = text("lab.json")?.with_context(|| wrong("lab.json"))?;
         let about: About = serde_json::from_str(&about).with_context(|| wrong("lab.json"))?;
         if about.schema_version != SCHEMA_VERSION {
             let version = about.schema_version;
-            bail!("{} has layout {version}; this lab knows {SCHEMA_VERSION}", self.path.display());
+            let path = self.path.display();
+            let wrong = format!("{path} has layout {version}; this lab knows {SCHEMA_VERSION}");
+            return Err(Usage(wrong).into());
         }
         let list = |name| Ok::<_, anyhow::Error>(text(name)?.unwrap_or_else(|| "[]".to_owned()));
         let runs = text("runs.jsonl")?.unwrap_or_default();
@@ -204,6 +217,10 @@ impl Folder {
             runs: runs.lines().map(run).collect::<Result<_>>()?,
         })
     }
+}
+
+fn unwritten(path: &Path) -> Unwritten {
+    Unwritten(path.display().to_string())
 }
 
 /// The machine as JSON.

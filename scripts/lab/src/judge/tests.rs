@@ -150,7 +150,12 @@ fn a_line_with_a_gap_proves_nothing_about_the_whole_line() {
         let gap = |run: &Record| run.line == "x" && run.at.number() == Some(5.0);
         let runs: Vec<Record> = runs.into_iter().filter(|run| !gap(run)).collect();
         let predicted = predicted(&experiment, RATES);
-        let results = Results { experiment: &experiment, runs: &runs, predicted: &predicted };
+        let results = Results {
+            experiment: &experiment,
+            runs: &runs,
+            predicted: &predicted,
+            no_hadoop: None,
+        };
         let finding = judge(&experiment.claims[0], &results);
         assert_eq!(finding.verdict, Verdict::NotMeasured, "{claim}: {finding:?}");
         assert_eq!(finding.seen, "x, 5 was not measured");

@@ -46,6 +46,14 @@ pub enum ProcessError {
     /// cargo failed, or gave something unexpected.
     #[error("the programs cannot be built: {0}")]
     Build(String),
+    /// It does not take the options that it was given.
+    #[error("{program} refuses its options: {why}")]
+    Refused {
+        /// Its name.
+        program: String,
+        /// The line that says which and why.
+        why: String,
+    },
     /// The server ended or said something else than its address.
     #[error("{0} did not start: {1}")]
     NoAddress(String, String),

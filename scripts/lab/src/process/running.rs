@@ -1,4 +1,4 @@
-//! A child process that cannot outlive its owner.
+//! A child process that its owner ends, unless the owner is killed at once itself.
 
 use super::ProcessError;
 use super::stop::{Stop, Waited};
@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// Bytes of standard error that are kept, the last ones.
 const LOG_MAX: usize = 256 << 10;
+/// The exit code of both programs when they refuse their options.
+const USAGE: i32 = 2;
 /// How long a program may take to end after SIGTERM; its own limits are shorter.
 const END_LIMIT: Duration = Duration::from_secs(20);
 
@@ -84,11 +86,10 @@ impl Running {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The last line of the log.
+    /// The line of the log that says why it ended: its last error, else its last line.
     pub(super) fn last_words(&mut self) -> String {
         let log = self.log();
-        let last = log.lines().rev().find(|line| !line.trim().is_empty());
-        last.unwrap_or("it said nothing").trim().to_owned()
+        why(&log).to_owned()
     }
 
     /// Waits until it has ended, `until_ns` at most. None if it has not.
@@ -135,9 +136,17 @@ impl Running {
 
     /// The error that an ending with something else than 0 is.
     pub(super) fn ended(&mut self, status: ExitStatus) -> ProcessError {
+        if status.code() == Some(USAGE) {
+            return ProcessError::Refused { program: self.name.clone(), why: self.last_words() };
+        }
         let ending = match (status.code(), status.signal()) {
             (Some(code), _) => code.to_string(),
-            (None, signal) => format!("signal {}", signal.unwrap_or(0)),
+            // Nothing that it wrote before says why another one ended it.
+            (None, signal) => {
+                let ending = format!("signal {}", signal.unwrap_or(0));
+                let why = "it was killed".to_owned();
+                return ProcessError::Ended { program: self.name.clone(), ending, why };
+            }
         };
         ProcessError::Ended { program: self.name.clone(), ending, why: self.last_words() }
     }
@@ -164,6 +173,13 @@ impl Drop for Running {
     }
 }
 
+/// The programs' options are refused with an `error:` line that a hint to their help follows.
+fn why(log: &str) -> &str {
+    let mut lines = log.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let error = lines.clone().find_map(|line| line.strip_prefix("error: "));
+    error.or_else(|| lines.next()).unwrap_or("it said nothing")
+}
+
 /// Reads to the end and keeps the last part.
 fn keep_tail(mut from: impl Read, kept: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 4096];
@@ -181,5 +197,19 @@ fn keep_tail(mut from: impl Read, kept: &Mutex<Vec<u8>>) {
         if excess > 0 {
             kept.drain(..excess);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_the_error_and_not_the_hint_after_it() {
+        let check = |log: &str, expected: &str| assert_eq!(why(log), expected, "{log}");
+        let refused = "error: invalid value '-2'\n\nFor more information, try '--help'.\n";
+        check(refused, "invalid value '-2'");
+        check("started\n  cannot listen  \n\n", "cannot listen");
+        check("\n", "it said nothing");
     }
 }

@@ -67,7 +67,10 @@ impl Server {
             let mut bytes = [0; LINE_MAX];
             match stdout.read(&mut bytes) {
                 Ok(0) => {
-                    running.end()?;
+                    let status = running.end()?;
+                    if let refused @ ProcessError::Refused { .. } = running.ended(status) {
+                        return Err(refused);
+                    }
                     return Err(no_address(peer, running.last_words()));
                 }
                 Ok(count) => line.extend_from_slice(&bytes[..count]),

@@ -12,7 +12,9 @@ mod tables;
 use crate::experiment::{Experiment, FileError, Known, read};
 use crate::folder::{Content, Folder};
 use crate::judge::{Finding, Verdict, judge};
+use crate::output;
 use crate::results::Results;
+use crate::words;
 use anyhow::Result;
 use std::path::Path;
 
@@ -29,7 +31,7 @@ pub fn write(folder: &Folder) -> Result<bool> {
     let json = serde_json::to_string_pretty(&findings)?;
     folder.write("findings.json", &format!("{json}\n"))?;
     folder.write("commands.sh", &tables::commands(&content)?)?;
-    print_verdicts(folder, &findings, &content);
+    output::print(&verdicts(folder, &findings, &content))?;
     let sound = content.runs.iter().all(|run| run.problem.is_none());
     let failed = |finding: &Finding| finding.verdict == Verdict::DoesNotHold;
     Ok(sound && !findings.iter().any(failed))
@@ -52,19 +54,21 @@ fn findings(experiment: &Experiment, content: &Content) -> Vec<Finding> {
     experiment.claims.iter().map(|claim| judge(claim, &results)).collect()
 }
 
-fn print_verdicts(folder: &Folder, findings: &[Finding], content: &Content) {
-    let runs = content.runs.len();
-    println!("{}: {runs} runs, {} claims", content.about.name, findings.len());
+/// For the terminal.
+fn verdicts(folder: &Folder, findings: &[Finding], content: &Content) -> String {
+    let runs = words::count(content.runs.len(), "run");
+    let claims = words::count(findings.len(), "claim");
+    let mut out = format!("{}: {runs}, {claims}\n", content.about.name);
     for finding in findings {
         let Finding { claim, verdict, seen, wanted, .. } = finding;
-        println!("  {:<18} {claim}", verdict.words());
-        println!("  {:<18} seen {seen}; wanted {wanted}", "");
+        out += &format!("  {:<18} {claim}\n", verdict.words());
+        out += &format!("  {:<18} seen {seen}; wanted {wanted}\n", "");
     }
     for warning in document::warnings(content) {
-        println!("  note: {warning}");
+        out += &format!("  note: {warning}\n");
     }
-    println!("report: {}", folder.path().join("report.html").display());
-    println!("summary: {}", folder.path().join("summary.md").display());
+    out += &format!("report: {}\n", folder.path().join("report.html").display());
+    out + &format!("summary: {}\n", folder.path().join("summary.md").display())
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::options::RunOptions;
 use crate::predict;
 use crate::process::{ProcessError, Program, Programs, Stop};
 use crate::report;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use echo_common::{date, host, pinning};
 use pair::Length;
 use progress::{Progress, rate};
@@ -27,12 +27,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use thiserror::Error;
 
 /// What a run takes beside its measured time: starting, connecting, ending two processes.
 const RUN_OVERHEAD: Duration = Duration::from_millis(250);
 /// Where experiments are looked for by name, and results go, seen from the lab's sources.
 const EXPERIMENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../experiments");
 const RESULTS: &str = "target/lab";
+
+/// Calls were lost, wrong or counted differently by the two sides. Exit code 1.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the correctness gate failed, nothing was measured: {0}")]
+pub struct GateFailed(String);
 
 /// Runs an experiment as told; returns the exit code.
 pub fn run(options: &RunOptions) -> Result<u8> {
@@ -100,7 +106,7 @@ fn find(named: &str) -> Result<PathBuf> {
         return Ok(path);
     }
     let by_name = Path::new(EXPERIMENTS).join(format!("{named}.toml"));
-    if by_name.is_file() {
+    if by_name.is_file() && !named.is_empty() {
         return Ok(by_name);
     }
     let files = fs::read_dir(EXPERIMENTS).into_iter().flatten().flatten();
@@ -111,7 +117,11 @@ fn find(named: &str) -> Result<PathBuf> {
     };
     let mut names: Vec<String> = files.filter_map(stem).collect();
     names.sort();
-    let wrong = format!("there is no such file; allowed: a file, or one of {}", names.join(", "));
+    let said = if path.is_dir() { "it is a folder" } else { "there is no such file" };
+    let wrong = match names.as_slice() {
+        [] => format!("{said}; allowed: a file"),
+        names => format!("{said}; allowed: a file, or one of {}", names.join(", ")),
+    };
     Err(FileError { file: named.to_owned(), line: 1, wrong }.into())
 }
 
@@ -190,7 +200,7 @@ impl Session {
                 let record = pair::run(&self.programs, &point, length)?;
                 let words = point.words(&group.knob.label);
                 if let Some(problem) = &record.problem {
-                    bail!("the correctness gate failed, nothing was measured: {words}: {problem}");
+                    return Err(GateFailed(format!("{words}: {problem}")).into());
                 }
                 eprintln!("lab: gate: {words}: both sides counted the same, every byte right");
                 gate.push(record);
@@ -253,8 +263,13 @@ impl Session {
                 _ => self.about.failure = Some(format!("{error:#}")),
             }
         }
-        self.folder.write_about(&self.about)?;
-        let all_well = report::write(&self.folder)?;
+        let written =
+            self.folder.write_about(&self.about).and_then(|()| report::write(&self.folder));
+        let all_well = match written {
+            // A full disk stops the measurement and the report alike; the first error says why.
+            Err(_) if outcome.is_err() && code.is_none() => false,
+            written => written?,
+        };
         match (outcome, code) {
             (Err(_), Some(code)) => Ok(code),
             (Err(error), None) => Err(error),

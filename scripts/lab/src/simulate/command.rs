@@ -2,12 +2,11 @@
 
 use super::options::{Format, SimulateOptions};
 use super::pipeline::{self, Load, Outcome, Setup, StageCost};
+use crate::output;
 use crate::usage::Usage;
-use anyhow::Context;
 use echo_common::quantity::grouped;
 use serde::Serialize;
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 /// One row: what was asked for and what came out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -29,7 +28,7 @@ struct Page<'a> {
 /// Runs every setup and prints what came out; gives the exit code.
 pub fn run(options: &SimulateOptions) -> anyhow::Result<u8> {
     let page = simulate(options).map_err(Usage)?;
-    std::io::stdout().write_all(page.as_bytes()).context("cannot write to standard output")?;
+    output::print(&page)?;
     Ok(0)
 }
 

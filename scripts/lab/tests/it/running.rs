@@ -71,6 +71,36 @@ fn a_server_that_refuses_its_options_is_quoted() {
         small(1, "").replace("values = [1, 2]", "values = [0]").replace("at = 1 }", "at = 0 }");
     let file = place.file("small.toml", &bad);
     let ended = lab(&["run", &file, "--out", text(&place.path("r"))]);
-    assert_eq!(ended.status.code(), Some(70));
-    assert!(stderr(&ended).contains("echo-server did not start: "), "{}", stderr(&ended));
+    assert_eq!(ended.status.code(), Some(2));
+    let said = stderr(&ended);
+    assert!(said.contains("echo-server refuses its options: invalid value '0'"), "{said}");
+}
+
+#[test]
+fn a_gate_that_fails_makes_no_figure_and_ends_with_1() {
+    let place = Place::new();
+    let bad = small(1, "").replace("[client]", "[server]\nallow = \"10.0.0.0/8\"\n[client]");
+    let file = place.file("small.toml", &bad);
+    let ended = lab(&["run", &file, "--out", text(&place.path("r"))]);
+    assert_eq!(ended.status.code(), Some(1), "{}", stderr(&ended));
+    assert!(stderr(&ended).contains("the correctness gate failed, nothing was measured"));
+    assert!(!place.path("r/runs.jsonl").exists());
+}
+
+#[test]
+fn output_that_cannot_be_written_ends_with_74_and_a_closed_pipe_is_no_fault() {
+    let demands = ["--reader-us", "28.4", "--duration", "20ms"];
+    let words = [&["simulate"][..], &demands].concat();
+    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let ended = command(&words).stdout(full()).output().unwrap();
+    assert_eq!(ended.status.code(), Some(74), "{}", stderr(&ended));
+    assert!(stderr(&ended).contains("cannot write standard output: "), "{}", stderr(&ended));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let ended = command(&words).stdout(writer).output().unwrap();
+    assert_eq!((ended.status.code(), stderr(&ended).as_str()), (Some(0), ""));
+    let place = Place::new();
+    let file = place.file("small.toml", &small(1, ""));
+    let ended = lab(&["run", &file, "--out", &file]);
+    assert_eq!(ended.status.code(), Some(74), "{}", stderr(&ended));
 }

@@ -38,8 +38,34 @@ fn a_folder_that_holds_something_is_not_overwritten() {
     let place = Place::new();
     let file = place.file("small.toml", &small(1, ""));
     let ended = lab(&["run", &file, "--out", text(&place.path("."))]);
-    assert_eq!(ended.status.code(), Some(70));
+    assert_eq!(ended.status.code(), Some(2));
     assert!(stderr(&ended).contains("is not empty; results are never overwritten"));
+}
+
+/// Neither a crash nor an internal error, whatever is given to be compared.
+#[test]
+fn what_is_no_result_ends_with_2_and_one_line() {
+    let place = Place::new();
+    let garbage = place.file("garbage.json", "{\"half");
+    let list = place.file("list.json", "[]");
+    let other = place.file("other.json", "{\"program\": \"echo-client\"}");
+    let here = text(&place.path(".")).to_owned();
+    let missing = text(&place.path("missing")).to_owned();
+    for words in [
+        ["compare", &garbage, &garbage],
+        ["compare", &list, &list],
+        ["compare", &other, &other],
+        ["compare", &here, &here],
+        ["compare", &here, &list],
+        ["compare", &missing, &here],
+        ["run", &here, "--quick"],
+        ["run", "", "--quick"],
+    ] {
+        let ended = lab(&words);
+        assert_eq!(ended.status.code(), Some(2), "{words:?}: {}", stderr(&ended));
+        assert_eq!(stderr(&ended).lines().count(), 1, "{words:?}: {}", stderr(&ended));
+    }
+    assert_eq!(lab(&["report", &here]).status.code(), Some(2));
 }
 
 #[test]
