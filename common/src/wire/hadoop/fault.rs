@@ -53,12 +53,18 @@ impl Package {
         }
     }
 
-    /// The class for messages that cannot be read; Hadoop has its own copy of the runtime.
-    fn unreadable(self) -> &'static str {
-        match self {
-            Package::Ipc => "org.apache.hadoop.thirdparty.protobuf.InvalidProtocolBufferException",
-            Package::IpcUnderscore => "com.google.protobuf.InvalidProtocolBufferException",
-        }
+    /// The class for messages that cannot be read; Hadoop has its own copy of the runtime, and the
+    /// runtime a class of its own for one kind of trouble.
+    fn unreadable(self, error: ProtoError) -> String {
+        let runtime = match self {
+            Package::Ipc => "org.apache.hadoop.thirdparty.protobuf",
+            Package::IpcUnderscore => "com.google.protobuf",
+        };
+        let inner = match error {
+            ProtoError::WireType => "$InvalidWireTypeException",
+            _ => "",
+        };
+        format!("{runtime}.InvalidProtocolBufferException{inner}")
     }
 }
 
@@ -148,7 +154,7 @@ pub enum Fault<'a> {
 enum Class<'a> {
     Ipc(&'static str),
     Full(&'a str),
-    Unreadable,
+    Unreadable(ProtoError),
 }
 
 const VERSION_MISMATCH: Class = Class::Ipc("RPC$VersionMismatch");
@@ -189,7 +195,7 @@ impl<'a> Fault<'a> {
             Fault::UnknownMethod { .. } => {
                 (ErrorCode::NoSuchMethod, Class::Ipc("RpcNoSuchMethodException"))
             }
-            Fault::Message(_) => (ErrorCode::Application, Class::Unreadable),
+            Fault::Message(error) => (ErrorCode::Application, Class::Unreadable(error)),
             Fault::Application { class, .. } => (ErrorCode::Application, Class::Full(class)),
             Fault::Server(_) => (ErrorCode::RpcServer, RPC_SERVER),
             Fault::Unwritable { class, .. } => (ErrorCode::SerializingResponse, Class::Full(class)),
@@ -221,7 +227,7 @@ impl<'a> Fault<'a> {
         match self.row().1 {
             Class::Ipc(name) => Cow::Owned([package.prefix(), name].concat()),
             Class::Full(name) => Cow::Borrowed(name),
-            Class::Unreadable => Cow::Borrowed(package.unreadable()),
+            Class::Unreadable(error) => Cow::Owned(package.unreadable(error)),
         }
     }
 
@@ -256,7 +262,7 @@ impl<'a> Fault<'a> {
                 format!("SIMPLE authentication is not enabled.  Available:{available}")
             }
             Fault::Undecodable(message, error) => {
-                format!("Error decoding {message}: {}: {error}", package.unreadable())
+                format!("Error decoding {message}: {}: {error}", package.unreadable(error))
             }
             Fault::Op(op) => {
                 format!("IPC Server does not implement rpc header operation{}", op.name())

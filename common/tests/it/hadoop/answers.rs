@@ -61,11 +61,15 @@ pub(crate) fn invalid_header(stream: &[u8], call_id: i32, retry_count: i32, text
     fatal(stream, call_id, retry_count, ErrorCode::FatalInvalidRpcHeader, class, text);
 }
 
+/// The one kind of trouble for which the Java runtime has a class of its own.
+pub(crate) const WIRE_TYPE: &str = "Protocol message tag had invalid wire type.";
+
 pub(crate) fn undecodable(stream: &[u8], call_id: i32, message: &str, error: &str) {
     let class = "org.apache.hadoop.ipc.RpcServerException";
+    let inner = if error == WIRE_TYPE { "$InvalidWireTypeException" } else { "" };
     let text = format!(
         "Error decoding {message}: \
-         org.apache.hadoop.thirdparty.protobuf.InvalidProtocolBufferException: {error}"
+         org.apache.hadoop.thirdparty.protobuf.InvalidProtocolBufferException{inner}: {error}"
     );
     fatal(stream, call_id, -1, ErrorCode::FatalDeserializingRequest, class, &text);
 }

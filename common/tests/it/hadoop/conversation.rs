@@ -1,6 +1,6 @@
 //! The server's side of a connection, case by case.
 
-use super::answers::{Answer, answers, header, invalid_header, opened, undecodable};
+use super::answers::{Answer, WIRE_TYPE, answers, header, invalid_header, opened, undecodable};
 use super::kit::{
     BENCH, ID, SIMPLE, Server, call, call_of, context, delimited, packet, packet_of, ping, replies,
 };
@@ -78,7 +78,7 @@ fn what_cannot_be_decoded_is_fatal_and_named() {
     check(b"\xff\xff\xff\xff\x0f", negative);
     check(&[0xff; 11], "CodedInputStream encountered a malformed varint.");
     check(b"\x01\x00", "Protocol message contained an invalid tag (zero).");
-    check(b"\x01\x0e", "Protocol message tag had invalid wire type.");
+    check(b"\x01\x0e", WIRE_TYPE);
     check(b"\x00", "Message missing required fields: callId, clientId");
     let context = "IpcConnectionContextProto";
     let broken = |rest| [SIMPLE, &packet_of(&CallHeader::new(-3, &ID, -1), rest)].concat();
@@ -226,6 +226,8 @@ fn what_a_handler_would_refuse_fails_one_call_and_keeps_the_connection() {
                      an embedded message misreported its own length.";
     check(rest(b""), ErrorCode::Application, unreadable, truncated);
     check(rest(b"\x06\x0a\x04ech"), ErrorCode::Application, unreadable, truncated);
+    let wire_type = format!("{unreadable}$InvalidWireTypeException");
+    check(rest(b"\x01\x0e"), ErrorCode::Application, &wire_type, WIRE_TYPE);
 }
 
 #[test]
