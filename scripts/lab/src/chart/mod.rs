@@ -237,10 +237,12 @@ fn axes(out: &mut String, x: &Axis, y: &Axis) {
     }
     for (number, text) in spaced(&x.scale, right - left) {
         let at = left + x.scale.place(number) * (right - left);
+        // A long text under the last tick would be cut off in the middle.
+        let middle = at.min(SIZE.0 - half_width(&text));
         let _ = write!(
             out,
-            "<path class=\"axis\" d=\"M{at:.1} {bottom}v4\"/><text class=\"tick\" x=\"{at:.1}\" \
-             y=\"{}\" text-anchor=\"middle\">{}</text>",
+            "<path class=\"axis\" d=\"M{at:.1} {bottom}v4\"/><text class=\"tick\" \
+             x=\"{middle:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
             bottom + 17.0,
             escape(&text)
         );
@@ -262,7 +264,7 @@ fn spaced(scale: &Scale, width: f64) -> Vec<(f64, String)> {
     let mut kept: Vec<(f64, String)> = Vec::new();
     let mut free_from = f64::NEG_INFINITY;
     for (number, text) in scale.ticks() {
-        let half = text.chars().count() as f64 * 3.6 + 3.0;
+        let half = half_width(&text);
         let at = scale.place(number) * width;
         if at - half >= free_from {
             free_from = at + half;
@@ -270,6 +272,11 @@ fn spaced(scale: &Scale, width: f64) -> Vec<(f64, String)> {
         }
     }
     kept
+}
+
+/// Half of what a tick's text takes, with a little room.
+fn half_width(text: &str) -> f64 {
+    text.chars().count() as f64 * 3.6 + 3.0
 }
 
 fn class(colour: usize) -> String {

@@ -152,8 +152,8 @@ fn finish(
     let marks = || series.iter().flat_map(|series| &series.points);
     let most = marks().map(|m| m.bar.map_or(m.y, |(_, high)| high.max(m.y))).reduce(f64::max)?;
     let y = match unit {
-        // A share is seen against the whole.
-        Unit::Share => Scale::from_zero(most.max(100.0)),
+        // A share is seen against the whole, and one hair above it is the clock's.
+        Unit::Share => Scale::from_zero(if most < 105.0 { 100.0 } else { most }),
         Unit::CallsPerS | Unit::Us | Unit::Count => Scale::from_zero(most),
     };
     let label = match unit {

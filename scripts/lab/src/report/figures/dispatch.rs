@@ -11,8 +11,11 @@ use crate::stats::median;
 use crate::words;
 use std::collections::BTreeMap;
 
+/// Batches are counted by powers of two.
+const SIZES: &str = "calls in a batch: up to, and more than half of";
+
 /// How many of the batches had how many calls, for some values of the knob; rounds are put
-/// together. Counted by powers of two.
+/// together.
 pub(super) fn batch_sizes(
     line: &LineOf,
     at: &[Scalar],
@@ -39,9 +42,9 @@ pub(super) fn batch_sizes(
     let buckets: Vec<u64> =
         std::iter::successors(Some(least), |size| size.checked_mul(2).filter(|s| *s <= most))
             .collect();
-    let names: Vec<String> = buckets.iter().map(|&size| bucket_name(size)).collect();
+    let names: Vec<String> = buckets.iter().map(u64::to_string).collect();
     let label = group.knob.label.as_str();
-    let mut numbers = Table::new(&["calls in a batch"]);
+    let mut numbers = Table::new(&[SIZES]);
     numbers.rows = names.iter().map(|name| vec![Cell::text(name)]).collect();
     let mut series = Vec::new();
     for (colour, value, sizes) in counted {
@@ -56,7 +59,7 @@ pub(super) fn batch_sizes(
         }
         series.push((format!("{label} {value}"), colour % COLOURS, shares));
     }
-    let (x, y) = ("calls in a batch".to_owned(), "share of the batches (%)".to_owned());
+    let (x, y) = (SIZES.to_owned(), "share of the batches (%)".to_owned());
     let bars = Bars { x, y, names, series };
     Some(Figure {
         title: String::new(),
@@ -65,11 +68,6 @@ pub(super) fn batch_sizes(
         note: Some(format!("{}; all rounds together.", line.line)),
         numbers,
     })
-}
-
-/// Batches are counted up to a power of two, from above the one before.
-fn bucket_name(size: u64) -> String {
-    if size <= 2 { size.to_string() } else { format!("{}-{size}", size / 2 + 1) }
 }
 
 /// A number of each element of a list at one point, medians over rounds: calls of each handler.
@@ -100,8 +98,11 @@ pub(super) fn each(
     let mean = found.iter().sum::<f64>() / found.len() as f64;
     let most = found.iter().copied().fold(0.0, f64::max);
     let name = format!("{} {at}", group.knob.label);
+    // Of `sum(server.handlers[].calls)`: handlers.
+    let whose = list.to_string();
+    let whose = whose.split("[]").next().and_then(|path| path.rsplit(['.', '(']).next());
     let bars = Bars {
-        x: "number".into(),
+        x: format!("{}, by number", whose.unwrap_or_default()),
         y: axis.to_owned(),
         names,
         series: vec![(name.clone(), 0, found)],
@@ -170,10 +171,91 @@ fn sound<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::{Experiment, Known, read};
+    use serde_json::json;
+    use std::path::Path;
+
+    const FILE: &str = r#"name = "e"
+title = "T"
+question = "Q?"
+[[group]]
+name = "g"
+mode = "paced"
+title = "G"
+duration = "1s"
+client = { rate = 100 }
+knob = { option = "server.dispatch-batch", values = [10, 500], label = "batch" }
+lines = [{ name = "x" }]
+"#;
+
+    fn experiment() -> Experiment {
+        read(Path::new("x.toml"), FILE, &Known::default(), false).unwrap()
+    }
+
+    /// Two rounds; at 10 all batches have up to 16 calls, at 500 three in four have more than 256.
+    fn runs(experiment: &Experiment) -> Vec<Record> {
+        let mut runs = Vec::new();
+        for point in experiment.groups[0].points() {
+            let large = point.at.number() == Some(500.0);
+            let sizes = if large { json!([[64, 1], [512, 3]]) } else { json!([[16, 4]]) };
+            for round in 1..=2 {
+                let mut run = Record::from(&point);
+                run.report = json!({
+                    "server": {
+                        "dispatch": {"batch_sizes": sizes},
+                        "handlers": [{"calls": 10 * round}, {"calls": 30 * round}],
+                    },
+                    "intervals": [
+                        {"start_s": 0.0, "end_s": 0.5, "calls": 40},
+                        {"start_s": 0.5, "end_s": 1.0, "calls": 60},
+                    ],
+                });
+                runs.push(run);
+            }
+        }
+        runs
+    }
+
+    fn check(
+        draw: impl Fn(&LineOf, &[Scalar], &Group, &Results<'_>) -> Option<Figure>,
+        parts: &[&str],
+    ) -> Figure {
+        let experiment = experiment();
+        let runs = runs(&experiment);
+        let group = &experiment.groups[0];
+        let line = LineOf { group: "g".into(), line: "x".into() };
+        let none = Results { experiment: &experiment, runs: &[], predicted: &[] };
+        assert!(draw(&line, &group.lines[0].values, group, &none).is_none());
+        let results = Results { runs: &runs, ..none };
+        let figure = draw(&line, &group.lines[0].values, group, &results).unwrap();
+        for part in parts {
+            assert!(figure.svg.contains(part), "{part} in {}", figure.svg);
+        }
+        assert!(!figure.svg.contains("NaN"));
+        figure
+    }
 
     #[test]
-    fn a_size_stands_for_what_is_above_the_one_before() {
-        let names: Vec<String> = [1, 2, 4, 8, 512].map(bucket_name).to_vec();
-        assert_eq!(names, ["1", "2", "3-4", "5-8", "257-512"]);
+    fn batches_are_shown_as_shares_of_their_points() {
+        let figure = check(batch_sizes, &["batch 10, 16: 100.0", "batch 500, 512: 75.0"]);
+        assert_eq!(figure.numbers.rows.len(), 6, "16, 32, 64, 128, 256, 512");
+        assert_eq!(figure.numbers.rows[2][2].plain(), "25");
+    }
+
+    #[test]
+    fn every_handler_has_a_bar_of_its_median() {
+        let list: Metric = "sum(server.handlers[].calls)".parse().unwrap();
+        let draw = |line: &LineOf, at: &[Scalar], group: &Group, results: &Results<'_>| {
+            each(line, &at[1], &list, "calls", group, results)
+        };
+        let figure = check(draw, &["handlers, by number", "batch 500, 0: 15.0"]);
+        assert!(figure.note.unwrap().contains("the most is 150 % of the mean"));
+    }
+
+    #[test]
+    fn a_backlog_is_what_was_due_and_is_not_answered() {
+        let figure = check(backlog, &["calls due and not answered"]);
+        assert_eq!(figure.legend.len(), 2);
+        assert!(figure.note.unwrap().contains("100 calls/s"));
     }
 }
