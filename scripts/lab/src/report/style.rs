@@ -12,7 +12,7 @@ pub(super) const STYLE: &str = "
 body { margin: 0; background: var(--bg); color: var(--fg);
   font: 16px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; }
 main { max-width: 1160px; margin: 0 auto; padding: 20px 16px 60px; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 8px; }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 8px; overflow-wrap: anywhere; }
 h2 { font-size: 1.25rem; margin: 40px 0 8px; padding-top: 12px; border-top: 1px solid var(--rule); }
 h3 { font-size: 1.05rem; margin: 24px 0 8px; }
 p { margin: 8px 0; max-width: 80ch; }
