@@ -224,7 +224,7 @@ lines = [{ name = "x" }]
         let runs = runs(&experiment);
         let group = &experiment.groups[0];
         let line = LineOf { group: "g".into(), line: "x".into() };
-        let none = Results { experiment: &experiment, runs: &[], predicted: &[] };
+        let none = Results { experiment: &experiment, runs: &[], predicted: &[], no_hadoop: None };
         assert!(draw(&line, &group.lines[0].values, group, &none).is_none());
         let results = Results { runs: &runs, ..none };
         let figure = draw(&line, &group.lines[0].values, group, &results).unwrap();
