@@ -104,7 +104,9 @@ impl Programs {
         }
         match self.ask(Path::new(HADOOP), "--version", BUILD_LIMIT) {
             Ok(text) => Ok(Some(text.trim().to_owned())),
-            Err(ProcessError::Ended { why, .. }) => Err(ProcessError::Hadoop(why)),
+            Err(ProcessError::Ended { why, .. } | ProcessError::Refused { why, .. }) => {
+                Err(ProcessError::Hadoop(why))
+            }
             Err(error) => Err(error),
         }
     }
