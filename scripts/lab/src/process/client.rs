@@ -93,7 +93,10 @@ impl Client {
         };
         let code = match status.code() {
             Some(code @ (0 | SOME_FAILED)) => code,
-            _ => return Err(self.running.ended(status)),
+            _ => {
+                let refused = self.running.refused(status);
+                return Err(refused.unwrap_or_else(|| self.running.ended(status)));
+            }
         };
         let thread = self.report.take().expect("finish takes the client");
         let bytes = thread.join().unwrap_or_default();

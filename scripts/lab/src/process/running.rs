@@ -134,11 +134,15 @@ impl Running {
         ProcessError::TooLong { program: self.name.clone(), limit }
     }
 
+    /// The error that an ending is if one of the two programs did not take its options.
+    pub(super) fn refused(&mut self, status: ExitStatus) -> Option<ProcessError> {
+        let refused = status.code() == Some(USAGE);
+        refused
+            .then(|| ProcessError::Refused { program: self.name.clone(), why: self.last_words() })
+    }
+
     /// The error that an ending with something else than 0 is.
     pub(super) fn ended(&mut self, status: ExitStatus) -> ProcessError {
-        if status.code() == Some(USAGE) {
-            return ProcessError::Refused { program: self.name.clone(), why: self.last_words() };
-        }
         let ending = match (status.code(), status.signal()) {
             (Some(code), _) => code.to_string(),
             // Nothing that it wrote before says why another one ended it.

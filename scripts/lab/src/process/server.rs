@@ -68,10 +68,8 @@ impl Server {
             match stdout.read(&mut bytes) {
                 Ok(0) => {
                     let status = running.end()?;
-                    if let refused @ ProcessError::Refused { .. } = running.ended(status) {
-                        return Err(refused);
-                    }
-                    return Err(no_address(peer, running.last_words()));
+                    let refused = running.refused(status).filter(|_| peer == Peer::Echo);
+                    return Err(refused.unwrap_or_else(|| no_address(peer, running.last_words())));
                 }
                 Ok(count) => line.extend_from_slice(&bytes[..count]),
                 Err(error) => return Err(ProcessError::System("cannot read from a pipe", error)),
