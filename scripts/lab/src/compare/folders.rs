@@ -1,6 +1,6 @@
 //! Two result folders.
 
-use super::{Compared, Row, hosts_differ, like_enough, shown};
+use super::{Compared, NOISE_ASSUMED, NOISE_ASSUMED_PACED, Row, hosts_differ, like_enough, shown};
 use crate::experiment::{Group, LineOf, Mode, PointOf};
 use crate::folder::{Content, Folder};
 use crate::metric::Metric;
@@ -50,11 +50,19 @@ pub(super) fn compare(a: &Path, b: &Path, anyway: bool) -> Result<Compared> {
     Ok(Compared { rows, notes })
 }
 
+/// The noise at least: a twin shows what differs within a run, and one or two rounds too little.
+fn assumed(mode: Mode) -> f64 {
+    match mode {
+        Mode::Paced => NOISE_ASSUMED_PACED,
+        Mode::Real | Mode::Simulated => NOISE_ASSUMED,
+    }
+}
+
 /// The group as a whole, which decides, then its points.
 fn of_group(group: &Group, a: &Results<'_>, b: &Results<'_>) -> Vec<Row> {
     let metric = calls_per_s();
     let noise = [a, b].into_iter().filter_map(|of| of.noise(&metric, &group.name));
-    let noise = noise.reduce(f64::max);
+    let noise = Some(noise.fold(assumed(group.mode), f64::max));
     let row = |name: String, a: &[f64], b: &[f64], decides| {
         let comparison = rounds::compare(a, b, noise, Resampling::default())?;
         let median = |values: &[f64]| crate::stats::median(values).unwrap_or(f64::NAN);

@@ -22,6 +22,11 @@ pub struct Unlike {
     why: Vec<String>,
 }
 
+/// What two equal runs that are minutes apart differ by, as a factor; some did by 11 to 14 %. What
+/// a twin shows is within one run and may be less.
+const NOISE_ASSUMED: f64 = 1.10;
+/// The same where emulated stages, which use no CPU, are the limit.
+const NOISE_ASSUMED_PACED: f64 = 1.03;
 /// Exit codes: the second is slower, or faster.
 const SLOWER: u8 = 1;
 const FASTER: u8 = 3;

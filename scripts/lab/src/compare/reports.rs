@@ -1,7 +1,7 @@
 //! Two reports of echo-client. One run each: its intervals stand in for rounds, which they are not
 //! quite, so that a difference must also be larger than equal runs are assumed to differ by.
 
-use super::{Compared, Row, hosts_differ, like_enough, shown};
+use super::{Compared, NOISE_ASSUMED, Row, hosts_differ, like_enough, shown};
 use crate::stats::bootstrap::Resampling;
 use crate::stats::rounds;
 use crate::usage::Usage;
@@ -10,8 +10,6 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// What two equal runs differ by on a quiet host, as a factor; DESIGN's own runs differed by more.
-const NOISE_ASSUMED: f64 = 1.10;
 /// Options that do not change what is measured.
 const HARMLESS: [&str; 7] = ["server", "format", "output", "hgrm", "hlog", "progress", "interval"];
 

@@ -128,6 +128,35 @@ mod tests {
 
     /// The lab's promise: two runs of one build are "no difference" in 19 of 20 tries, and 8 % are
     /// found. The noise is that of the host that this was written on.
+    /// Two folders of one build, minutes apart: the host is 3 % faster or slower meanwhile, and the
+    /// quick form has as few as one round. The twin alone knew nothing of either.
+    #[test]
+    fn equal_runs_apart_in_time_are_no_different_with_any_number_of_rounds() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+        let (within, between) = (Normal::new(0.0, 0.02).unwrap(), Normal::new(0.0, 0.03).unwrap());
+        for count in [1, 2, 3, 5, 7] {
+            let (mut false_alarms, mut found) = (0, 0);
+            for seed in 0..200 {
+                let how = Resampling { resamples: 200, seed, ..Resampling::default() };
+                let mut draw = |mean: f64| -> Vec<f64> {
+                    (0..count).map(|_| mean * (1.0 + within.sample(&mut random))).collect()
+                };
+                let twin = noise(&draw(1.0).into_iter().zip(draw(1.0)).collect::<Vec<_>>(), how);
+                let held = twin.map(|twin| twin.max(1.10));
+                let (a, mut b) = (draw(100.0), draw(100.0));
+                let drift = 1.0 + between.sample(&mut random);
+                b.iter_mut().for_each(|rate| *rate *= drift);
+                let equal = compare(&a, &b, held, how).unwrap();
+                b.iter_mut().for_each(|rate| *rate *= 0.7);
+                let slower = compare(&a, &b, held, how).unwrap();
+                false_alarms += usize::from(equal.verdict != Verdict::NoDifference);
+                found += usize::from(slower.verdict == Verdict::Smaller);
+            }
+            assert!(false_alarms <= 10, "{count} rounds: {false_alarms} of 200 called different");
+            assert!(found >= 190, "{count} rounds: {found} of 200 slower ones were found");
+        }
+    }
+
     #[test]
     fn equal_settings_are_seldom_called_different_and_different_ones_seldom_equal() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
