@@ -1,6 +1,6 @@
 //! Faults made on purpose (`--inject`), so that every check of a client can itself be checked.
 //!
-//! An [`Injector`] stands where the replies of a handler leave for their connection. Off means that
+//! An `Injector` stands where the replies of a handler leave for their connection. Off means that
 //! there is none: nothing else differs.
 
 use crate::meters::SharedCounter;
