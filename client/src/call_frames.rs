@@ -173,7 +173,7 @@ impl Frames for CallFrames {
         HEADER_LEN + key_len + self.resp_size.map_or(0, |size| size.len())
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_head(&self, id: u64, key: Option<&Key>, out: &mut Vec<u8>) {
         let mut head = [0; HEADER_LEN];
         head[..8].copy_from_slice(&self.call_start);

@@ -133,7 +133,7 @@ impl CallTable {
     }
 
     /// Enters a call and returns its id. There must be a free slot.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn start(&mut self, due_ns: u64, measured: bool, wants_stages: bool) -> u64 {
         assert!(self.open < self.capacity, "calls are started only into free slots");
         self.open += 1;
@@ -172,7 +172,7 @@ impl CallTable {
     }
 
     /// Ends the call `id`, if it waits.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn end(&mut self, id: u64) -> Found {
         let index = self.index_of(id);
         let Some(slot) = self.slots.get_mut(index) else {

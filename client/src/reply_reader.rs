@@ -215,7 +215,7 @@ fn mismatch(id: u64, call: EndedCall, to: &mut Reading<'_>) {
 }
 
 /// Ends a call with its reply.
-#[inline]
+#[inline(always)]
 pub(crate) fn end_reply(id: u64, matched: bool, to: &mut Reading<'_>) {
     match to.table.end(id) {
         Found::Open(call) if matched => to.ledger.ok(call, to.now_ns),
