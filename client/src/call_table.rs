@@ -171,19 +171,33 @@ impl CallTable {
             .is_some_and(|slot| slot.state != State::Free && self.numbering.id(slot, index) == id)
     }
 
-    /// Ends the call `id`, if it waits.
+    /// Ends the call `id`, if it waits. What tells the numberings apart is looked at once.
     #[inline(always)]
     pub(crate) fn end(&mut self, id: u64) -> Found {
-        let index = self.index_of(id);
-        let Some(slot) = self.slots.get_mut(index) else {
-            return Found::Unknown;
+        let (index, ended) = match &mut self.numbering {
+            Numbering::Slots { free } => {
+                let index = slot_of(id);
+                let Some(slot) = self.slots.get_mut(index) else {
+                    return Found::Unknown;
+                };
+                if slot.state == State::Free || slot.id(index as u32) != id {
+                    return self.closed_before(id);
+                }
+                slot.generation = slot.generation.wrapping_add(1);
+                free.push(index as u32);
+                (index, slot.end(self.sent_ns.get(index)))
+            }
+            Numbering::Ring(_) => {
+                let index = id as usize & (self.slots.len() - 1);
+                let slot = &mut self.slots[index];
+                if slot.state == State::Free || u64::from(slot.generation) != id {
+                    return self.closed_before(id);
+                }
+                (index, slot.end(self.sent_ns.get(index)))
+            }
         };
-        if slot.state != State::Free && self.numbering.id(slot, index) == id {
-            let ended = self.numbering.give_up(slot, index, self.sent_ns.get(index));
-            self.open -= 1;
-            return Found::Open(EndedCall { key: key_at(&self.keys, index), ..ended });
-        }
-        self.closed_before(id)
+        self.open -= 1;
+        Found::Open(EndedCall { key: key_at(&self.keys, index), ..ended })
     }
 
     /// Ends every call sent at or before `sent_until_ns`; `ended` is given each with its id.
@@ -251,20 +265,25 @@ impl Numbering {
     /// Frees `slot`, the one at `index`.
     #[inline]
     fn give_up(&mut self, slot: &mut Slot, index: usize, sent_ns: Option<&u64>) -> EndedCall {
-        let due_ns = slot.due_ns;
-        let sent_ns = *sent_ns.unwrap_or(&due_ns);
-        let ended =
-            EndedCall { due_ns, sent_ns, measured: slot.state == State::Measured, key: NO_KEY };
-        slot.state = State::Free;
         if let Numbering::Slots { free } = self {
             slot.generation = slot.generation.wrapping_add(1);
             free.push(index as u32);
         }
-        ended
+        slot.end(sent_ns)
     }
 }
 
 impl Slot {
+    /// Ends the call in this slot; its key is not known here.
+    #[inline(always)]
+    fn end(&mut self, sent_ns: Option<&u64>) -> EndedCall {
+        let due_ns = self.due_ns;
+        let sent_ns = *sent_ns.unwrap_or(&due_ns);
+        let measured = self.state == State::Measured;
+        self.state = State::Free;
+        EndedCall { due_ns, sent_ns, measured, key: NO_KEY }
+    }
+
     /// The id of the call in this slot, which is the slot number `index`.
     #[inline]
     fn id(&self, index: u32) -> u64 {

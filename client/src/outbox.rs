@@ -83,8 +83,11 @@ impl Outbox {
                 self.write_vectored(socket, frames, scratch)
             };
             match written {
-                Ok(0) => return Flushed::Broken(ErrorKind::WriteZero.into()),
-                Ok(bytes) => self.advance(bytes, frames),
+                Ok(Written { bytes: 0, .. }) => {
+                    return Flushed::Broken(ErrorKind::WriteZero.into());
+                }
+                Ok(Written { whole: Some(calls), .. }) => self.forget(calls, 0),
+                Ok(Written { bytes, whole: None }) => self.advance(bytes, frames),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Flushed::Blocked,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Flushed::Broken(error),
@@ -98,16 +101,20 @@ impl Outbox {
         socket: &mut impl Write,
         frames: &impl Frames,
         scratch: &mut Vec<u8>,
-    ) -> io::Result<usize> {
+    ) -> io::Result<Written> {
         scratch.clear();
+        let mut calls = 0;
         let bytes = if self.front_written == 0 { SCRATCH_MAX } else { SCRATCH_AFTER_SHORT_WRITE };
         for (at, &id) in self.ids.iter().enumerate() {
             frames.encode(id, self.keys.get(at), scratch);
+            calls += 1;
             if scratch.len() >= bytes {
                 break;
             }
         }
-        socket.write(&scratch[self.front_written..])
+        let offered = &scratch[self.front_written..];
+        let bytes = socket.write(offered)?;
+        Ok(Written { bytes, whole: (bytes == offered.len()).then_some(calls) })
     }
 
     fn write_vectored(
@@ -115,7 +122,7 @@ impl Outbox {
         socket: &mut impl Write,
         frames: &impl Frames,
         scratch: &mut Vec<u8>,
-    ) -> io::Result<usize> {
+    ) -> io::Result<Written> {
         scratch.clear();
         let mut ends = [0; VECTORED_CALLS];
         for (at, (end, &id)) in ends.iter_mut().zip(&self.ids).enumerate() {
@@ -128,10 +135,10 @@ impl Outbox {
             frames.slices(id, &scratch[begin..end], skip, &mut slices);
             (begin, skip) = (end, 0);
         }
-        socket.write_vectored(slices.as_slices())
+        Ok(Written { bytes: socket.write_vectored(slices.as_slices())?, whole: None })
     }
 
-    #[inline]
+    /// Notes that `bytes` bytes have left.
     fn advance(&mut self, bytes: usize, frames: &impl Frames) {
         let mut written = self.front_written + bytes;
         let mut whole = 0;
@@ -143,7 +150,13 @@ impl Outbox {
             written -= call_len;
             whole += 1;
         }
-        self.front_written = written;
+        self.forget(whole, written);
+    }
+
+    /// Forgets the first `whole` calls; of the next one so many bytes have left.
+    #[inline]
+    fn forget(&mut self, whole: usize, front_written: usize) {
+        self.front_written = front_written;
         if whole == self.ids.len() {
             self.ids.clear();
             self.keys.clear();
@@ -152,6 +165,13 @@ impl Outbox {
             self.keys.drain(..whole.min(self.keys.len()));
         }
     }
+}
+
+/// What a write came to.
+struct Written {
+    bytes: usize,
+    /// How many calls have left, if all that was offered has.
+    whole: Option<usize>,
 }
 
 #[cfg(test)]
