@@ -191,7 +191,7 @@ impl Connection {
             return if self.readable { Turn::Again } else { Turn::Wait };
         }
         let Some(large) = self.large.take() else { return Turn::Wait };
-        let (frame, surplus) = large.finish();
+        let (frame, surplus) = intake.finish(large);
         self.held = surplus;
         let parsed = self.conversation.parse(&frame, self.allowance, &intake.limits);
         self.submit(frame, &parsed, intake);
@@ -255,7 +255,7 @@ impl Connection {
         } else if let Some(total) = self.conversation.frame_len(&self.held, &intake.limits)
             && total > LARGE_FRAME
         {
-            self.large = Some(Large::new(&self.held, total));
+            self.large = Some(intake.collect(&self.held, total));
             self.held = BytesMut::new();
         }
         let more = self.readable || self.conversation.has_front(&self.held, &intake.limits);

@@ -19,6 +19,8 @@ pub(crate) const LARGE_FRAME: usize = 32 << 10;
 const HAND_OVER: usize = 48 << 10;
 /// At most this many lent buffers are remembered: 4 MiB.
 const LENT_MAX: usize = 32;
+/// Buffers of large frames are remembered up to so many bytes in all.
+const LENT_LARGE_MAX: usize = 64 << 20;
 /// Runs are copied into blocks of this size.
 const ARENA_BLOCK: usize = 64 << 10;
 
@@ -28,6 +30,8 @@ pub(crate) struct Intake {
     /// Buffers that calls took with them, to be used again when the last of those has gone. Left to
     /// the allocator they would be given back to the kernel and faulted in again, page by page.
     lent: VecDeque<BytesMut>,
+    /// The same of large frames, with their lengths.
+    lent_large: VecDeque<(usize, BytesMut)>,
     arena: BytesMut,
     /// The calls of this pass, connection by connection.
     pub(crate) calls: VecDeque<Calls>,
@@ -49,6 +53,7 @@ impl Intake {
         Intake {
             buffer: Vec::with_capacity(READ_BUFFER),
             lent: VecDeque::new(),
+            lent_large: VecDeque::new(),
             arena: BytesMut::new(),
             calls: VecDeque::new(),
             answers: Vec::new(),
@@ -96,6 +101,35 @@ impl Intake {
         }
         self.lent.push_back(first);
         None
+    }
+
+    /// Begins to collect a frame of `total` bytes of which `start` has come, in the buffer of an
+    /// equally long one that has gone, if there is one.
+    pub(crate) fn collect(&mut self, start: &[u8], total: usize) -> Large {
+        let mut lent = self.lent_large.iter_mut();
+        let used = lent.position(|(length, buffer)| *length == total && buffer.try_reclaim(total));
+        match used.and_then(|at| self.lent_large.remove(at)) {
+            Some((_, buffer)) => Large::within(Vec::from(buffer), start, total),
+            None => Large::new(start, total),
+        }
+    }
+
+    /// The frame, and whatever came behind it; its buffer is remembered.
+    pub(crate) fn finish(&mut self, large: Large) -> (BytesMut, BytesMut) {
+        let (mut frame, surplus) = large.finish();
+        if frame.len() <= LENT_LARGE_MAX {
+            let mut room = LENT_LARGE_MAX - frame.len();
+            // The latest that fit beside it stay.
+            let fits = |(length, _): &&(usize, BytesMut)| {
+                let fits = *length <= room;
+                room -= if fits { *length } else { room };
+                fits
+            };
+            let stay = self.lent_large.iter().rev().take_while(fits).count();
+            self.lent_large.drain(..self.lent_large.len() - stay);
+            self.lent_large.push_back((frame.len(), frame.split_off(frame.len())));
+        }
+        (frame, surplus)
     }
 
     /// Takes the read buffer back.
@@ -151,8 +185,15 @@ const GROWTH: usize = 16;
 const GROWTH_MAX: usize = 64 << 20;
 
 impl Large {
+    /// The same, in a buffer that has been used before.
+    fn within(mut buffer: Vec<u8>, start: &[u8], total: usize) -> Large {
+        buffer.clear();
+        buffer.extend_from_slice(start);
+        Large { buffer, total }
+    }
+
     /// A frame of `total` bytes of which `start` has come.
-    pub(crate) fn new(start: &[u8], total: usize) -> Large {
+    fn new(start: &[u8], total: usize) -> Large {
         let mut large = Large { buffer: Vec::new(), total };
         large.buffer.reserve_exact(total.min((2 * start.len()).max(LARGE_FRAME)));
         large.buffer.extend_from_slice(start);
@@ -179,7 +220,7 @@ impl Large {
     }
 
     /// The frame, and whatever came behind it.
-    pub(crate) fn finish(self) -> (BytesMut, BytesMut) {
+    fn finish(self) -> (BytesMut, BytesMut) {
         let surplus = BytesMut::from(&self.buffer[self.total..]);
         (whole(self.buffer, 0..self.total), surplus)
     }
@@ -192,4 +233,66 @@ fn whole(buffer: Vec<u8>, range: Range<usize>) -> BytesMut {
     bytes.advance(range.start);
     // A conversion copies only what somebody else holds, too.
     BytesMut::from(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: usize = 8 << 20;
+
+    fn intake() -> Intake {
+        let limits = ReadLimits {
+            frame_size_max: LENT_LARGE_MAX,
+            hadoop: None,
+            reader_batch: 1,
+            handshake_timeout_ns: u64::MAX,
+            frame_timeout_ns: u64::MAX,
+            idle_timeout_ns: u64::MAX,
+            write_stall_timeout_ns: u64::MAX,
+        };
+        Intake::new(limits, Arc::new(Meters::new(1, 1)), 0)
+    }
+
+    /// A whole frame of one byte over and over, and where its bytes lie.
+    fn frame(intake: &mut Intake, byte: u8, total: usize) -> (BytesMut, *const u8) {
+        let mut large = intake.collect(&[byte; 10], total);
+        while !large.is_complete() {
+            let room = large.room();
+            let more = room.capacity() - room.len();
+            room.extend(std::iter::repeat_n(byte, more.min(total - room.len())));
+        }
+        let (frame, surplus) = intake.finish(large);
+        assert!(surplus.is_empty() && frame.len() == total && frame.iter().all(|b| *b == byte));
+        let at = frame.as_ptr();
+        (frame, at)
+    }
+
+    #[test]
+    fn the_buffer_of_a_large_frame_is_used_again_once_the_frame_has_gone() {
+        let mut intake = intake();
+        let (first, at) = frame(&mut intake, 1, LONG);
+        let (second, elsewhere) = frame(&mut intake, 2, LONG);
+        assert_ne!(at, elsewhere, "the first frame is still there");
+        assert!(first.iter().all(|byte| *byte == 1));
+        drop(first);
+        let (third, again) = frame(&mut intake, 3, LONG);
+        assert_eq!(at, again);
+        assert!(second.iter().all(|byte| *byte == 2));
+        drop((second, third));
+        assert_eq!(frame(&mut intake, 4, LONG / 2).0.len(), LONG / 2);
+    }
+
+    #[test]
+    fn buffers_of_large_frames_are_remembered_up_to_a_bound() {
+        let mut intake = intake();
+        for total in [LONG, LONG / 2, LENT_LARGE_MAX, LONG, 2 * LENT_LARGE_MAX].repeat(3) {
+            drop(intake.collect(&[], total));
+            let large = Large { buffer: vec![0; total], total };
+            drop(intake.finish(large));
+            let held: usize = intake.lent_large.iter().map(|(length, _)| length).sum();
+            assert!(held <= LENT_LARGE_MAX, "{held} bytes after one of {total}");
+        }
+        assert!(!intake.lent_large.is_empty());
+    }
 }
