@@ -46,8 +46,7 @@ pub(crate) fn of_runs(
     at: &Scalar,
     stalled: Stalled,
 ) -> Vec<f64> {
-    let of_point = |run: &&crate::run::Record| run.is_of(&line.group, &line.line, at);
-    let sound = results.runs.iter().filter(of_point).filter(|run| run.problem.is_none());
+    let sound = results.sound(line, at);
     sound.flat_map(|run| drain_times(&backlog(&run.report, stalled.rate), stalled)).collect()
 }
 

@@ -38,6 +38,16 @@ impl<'a> Results<'a> {
         Results { experiment, runs, predicted, no_hadoop: about.no_hadoop.as_deref() }
     }
 
+    /// The sound runs of a line at a value of its knob, in the order of time.
+    pub(crate) fn sound(
+        &self,
+        line: &'a LineOf,
+        at: &'a Scalar,
+    ) -> impl Iterator<Item = &'a Record> + use<'a> {
+        let of_point = |run: &&Record| run.is_of(&line.group, &line.line, at);
+        self.runs.iter().filter(of_point).filter(|run| run.problem.is_none())
+    }
+
     /// The number of every sound run of a point, with its round.
     pub fn by_round(&self, metric: &Metric, point: &PointOf) -> Vec<(u32, f64)> {
         let LineOf { group, line } = &point.line;

@@ -6,7 +6,6 @@ use crate::drain;
 use crate::experiment::{Group, LineOf, Scalar};
 use crate::metric::Metric;
 use crate::results::Results;
-use crate::run::Record;
 use crate::stats::median;
 use crate::words;
 use std::collections::BTreeMap;
@@ -25,7 +24,7 @@ pub(super) fn batch_sizes(
     let mut counted: Vec<(usize, &Scalar, BTreeMap<u64, u64>)> = Vec::new();
     for (colour, value) in at.iter().enumerate() {
         let mut sizes = BTreeMap::new();
-        for run in sound(line, value, results) {
+        for run in results.sound(line, value) {
             let buckets = &run.report["server"]["dispatch"]["batch_sizes"];
             for bucket in buckets.as_array().into_iter().flatten() {
                 if let (Some(size), Some(count)) = (bucket[0].as_u64(), bucket[1].as_u64()) {
@@ -80,7 +79,7 @@ pub(super) fn each(
     results: &Results<'_>,
 ) -> Option<Figure> {
     let runs: Vec<Vec<f64>> =
-        sound(line, at, results).map(|run| list.each_of(&run.report)).collect();
+        results.sound(line, at).map(|run| list.each_of(&run.report)).collect();
     let one = |index: usize| {
         let of_runs: Option<Vec<f64>> = runs.iter().map(|run| run.get(index).copied()).collect();
         median(&of_runs?)
@@ -131,7 +130,7 @@ pub(super) fn backlog(
     let duration = group.duration.as_secs_f64();
     let mut series = Vec::new();
     for (colour, value) in at.iter().enumerate() {
-        let Some(run) = sound(line, value, results).last() else { continue };
+        let Some(run) = results.sound(line, value).last() else { continue };
         let mut points = drain::backlog(&run.report, rate);
         // Behind its end nothing is due any more.
         points.retain(|(end_s, _)| *end_s <= duration + 1e-3);
@@ -159,19 +158,11 @@ pub(super) fn backlog(
     })
 }
 
-fn sound<'a>(
-    line: &'a LineOf,
-    at: &'a Scalar,
-    results: &Results<'a>,
-) -> impl Iterator<Item = &'a Record> + use<'a> {
-    let of_point = |run: &&Record| run.is_of(&line.group, &line.line, at);
-    results.runs.iter().filter(of_point).filter(|run| run.problem.is_none())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::experiment::{Experiment, Known, read};
+    use crate::run::Record;
     use serde_json::json;
     use std::path::Path;
 

@@ -4,7 +4,6 @@ use super::super::block::{Cell, Figure, Table};
 use crate::chart::{Axis, Chart, Mark, Scale, Series};
 use crate::experiment::{Group, LineOf, Scalar};
 use crate::results::Results;
-use crate::run::Record;
 use crate::words;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -79,7 +78,7 @@ pub(super) fn percentiles(
 /// Counts by the upper end of their bucket in nanoseconds, over all sound runs of a point.
 fn merged(line: &LineOf, at: &Scalar, results: &Results<'_>) -> BTreeMap<u64, u64> {
     let mut merged = BTreeMap::new();
-    for run in sound(line, at, results) {
+    for run in results.sound(line, at) {
         for bucket in run.report["histogram"].as_array().into_iter().flatten() {
             if let (Some(us), Some(count)) = (bucket[0].as_f64(), bucket[1].as_u64()) {
                 *merged.entry((us * 1e3).round() as u64).or_default() += count;
@@ -114,7 +113,7 @@ pub(super) fn timeline(
     };
     let mut series = Vec::new();
     for (colour, value) in at.iter().enumerate() {
-        let Some(run) = sound(line, value, results).last() else { continue };
+        let Some(run) = results.sound(line, value).last() else { continue };
         let mut points = Vec::new();
         let mut length = 0.0;
         for interval in run.report["intervals"].as_array().into_iter().flatten() {
@@ -155,15 +154,6 @@ pub(super) fn timeline(
         // Dozens of rows for each curve say less than the drawing.
         numbers: Table::default(),
     })
-}
-
-fn sound<'a>(
-    line: &'a LineOf,
-    at: &'a Scalar,
-    results: &Results<'a>,
-) -> impl Iterator<Item = &'a Record> + use<'a> {
-    let of_point = |run: &&Record| run.is_of(&line.group, &line.line, at);
-    results.runs.iter().filter(of_point).filter(|run| run.problem.is_none())
 }
 
 #[cfg(test)]
