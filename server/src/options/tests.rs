@@ -28,7 +28,7 @@ fn x01_the_defaults_are_those_that_are_promised() {
     assert_eq!((config.reader_cpus.len(), config.handler_cpus.len()), (0, usable));
     assert_eq!(config.assign, Assign::RoundRobin);
     assert_eq!(config.limits.when_full, WhenFull::Wait);
-    assert_eq!(config.limits.queue_capacity, 100 * usable);
+    assert_eq!(config.limits.queue_capacity, 1000.max(100 * usable));
     assert_eq!(config.limits.max_frame_size, FRAME_MAX_DEFAULT);
     assert_eq!(config.limits.max_packet_size, Some(PACKET_MAX_DEFAULT));
     let hadoop = &config.hadoop;
