@@ -32,10 +32,14 @@ pub(crate) trait Frames {
     }
 
     /// Appends a whole call.
-    #[inline]
+    #[inline(always)]
     fn encode(&self, id: u64, key: Option<&Key>, out: &mut Vec<u8>) {
         self.put_head(id, key, out);
         let payload = self.payload();
+        if let Some(whole) = payload.whole(id) {
+            out.extend_from_slice(whole);
+            return out.extend_from_slice(self.tail());
+        }
         let mut position = 0;
         while position < payload.len() {
             let piece = payload.call_piece(id, position);

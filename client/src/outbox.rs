@@ -105,8 +105,10 @@ impl Outbox {
         scratch.clear();
         let mut calls = 0;
         let bytes = if self.front_written == 0 { SCRATCH_MAX } else { SCRATCH_AFTER_SHORT_WRITE };
+        let keyed = !self.keys.is_empty();
         for (at, &id) in self.ids.iter().enumerate() {
-            frames.encode(id, self.keys.get(at), scratch);
+            let key = if keyed { self.keys.get(at) } else { None };
+            frames.encode(id, key, scratch);
             calls += 1;
             if scratch.len() >= bytes {
                 break;

@@ -224,7 +224,7 @@ impl Ledger {
     }
 
     /// Ends a call with the right reply.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ok(&mut self, call: EndedCall, now_ns: u64) {
         if call.measured {
             self.outcomes.ok += 1;

@@ -47,6 +47,13 @@ impl Payload {
         self.reply_len
     }
 
+    /// The payload of call `id`, if the pattern has all of it in one piece.
+    #[inline(always)]
+    pub(crate) fn whole(&self, id: u64) -> Option<&[u8]> {
+        let start = offset(id);
+        if self.len <= PATTERN_MAX { self.pattern.get(start..start + self.len) } else { None }
+    }
+
     /// The call's payload from `position` on, as far as it lies in one piece; empty at its end.
     #[inline]
     pub(crate) fn call_piece(&self, id: u64, position: usize) -> &[u8] {
@@ -57,9 +64,11 @@ impl Payload {
     /// reach past the reply's length.
     #[inline]
     pub(crate) fn matches(&self, id: u64, position: usize, bytes: &[u8]) -> bool {
-        if position == 0 && bytes.len() == self.len && self.len <= PATTERN_MAX {
-            let start = offset(id);
-            return *bytes == self.pattern[start..start + bytes.len()];
+        if position == 0
+            && bytes.len() == self.len
+            && let Some(whole) = self.whole(id)
+        {
+            return bytes == whole;
         }
         self.matches_in_pieces(id, position, bytes)
     }
