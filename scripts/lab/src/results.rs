@@ -121,10 +121,13 @@ impl<'a> Results<'a> {
         twins.filter_map(pair).collect()
     }
 
-    /// Why a line was left out, if it was.
+    /// Why a line, or a point of it, was left out, if it was.
     pub fn left_out(&self, line: &LineOf) -> Option<&'a str> {
         let found = self.experiment.group(&line.group)?.line(&line.line)?;
-        self.no_hadoop.filter(|_| found.peer == Peer::Hadoop)
+        let of_line = |run: &&Record| run.group == line.group && run.line == line.line;
+        let mut not_made = self.runs.iter().filter(|run| run.not_made).filter(of_line);
+        let why = not_made.find_map(|run| run.problem.as_deref());
+        why.or(self.no_hadoop.filter(|_| found.peer == Peer::Hadoop))
     }
 
     /// What the model says of a point.

@@ -6,6 +6,7 @@ use crate::folder::{Content, Folder};
 use crate::metric::Metric;
 use crate::report::experiment_of;
 use crate::results::Results;
+use crate::run::Followers;
 use crate::stats::bootstrap::Resampling;
 use crate::stats::rounds;
 use crate::usage::Usage;
@@ -116,10 +117,21 @@ fn differences(a: &Content, b: &Content) -> Vec<String> {
     }
     let commands = |content: &Content| -> BTreeMap<String, String> {
         let runs = content.runs.iter();
-        let measured = runs.filter(|run| run.report.get("simulated").is_none());
+        let measured = runs.filter(|run| run.is_measured());
         let point = |run: &crate::run::Record| format!("{}, {}, {}", run.group, run.line, run.at);
         let words = |run: &crate::run::Record| {
-            format!("{} / {}", run.server.join(" "), run.client.join(" "))
+            // A rate that was measured differs from run to run, and is no setting.
+            let is_setting = |word: &&String| run.matched.is_none() || !word.starts_with("--rate=");
+            let client: Vec<&str> =
+                run.client.iter().filter(is_setting).map(String::as_str).collect();
+            let text = format!("{} / {}", run.server.join(" "), client.join(" "));
+            match run.followers.are_none() {
+                true => text,
+                false => {
+                    let Followers { count, options } = &run.followers;
+                    format!("{text} / {count} followers {}", options.join(" "))
+                }
+            }
         };
         measured.map(|run| (point(run), words(run))).collect()
     };

@@ -3,6 +3,7 @@
 use super::file::{self, File, OptionValues};
 use super::place::{FileError, Source};
 use super::point::{OptionSet, Scalar};
+use super::replicas::Wishes;
 use super::{Experiment, Group, Knob, Known, Line, Mode, Peer, Side};
 use echo_common::quantity::duration_in;
 use std::collections::BTreeSet;
@@ -19,7 +20,7 @@ const DURATION: Duration = Duration::from_secs(3);
 const WARMUP: Duration = Duration::from_millis(500);
 const DURATION_MAX: Duration = Duration::from_secs(3600);
 /// Options that the lab sets itself.
-const OWN_SERVER: [&str; 1] = ["listen"];
+const OWN_SERVER: [&str; 2] = ["listen", "followers"];
 const OWN_CLIENT: [&str; 7] =
     ["server", "format", "progress", "output", "duration", "warmup", "calls"];
 
@@ -51,7 +52,6 @@ impl Check<'_> {
             }
         };
         let mut groups = Vec::new();
-        let mut quick_groups = Vec::new();
         for spanned in &file.group {
             let group = self.group(file, spanned.as_ref())?;
             if groups.iter().any(|other: &Group| other.name == group.name) {
@@ -59,7 +59,6 @@ impl Check<'_> {
                 return self.refuse(spanned.as_ref().name.span(), wrong);
             }
             self.group_agrees(file, spanned.as_ref(), &group)?;
-            quick_groups.extend(self.quick(spanned.as_ref(), &group)?);
             groups.push(group);
         }
         let mut experiment = Experiment {
@@ -72,6 +71,8 @@ impl Check<'_> {
             claims: Vec::new(),
             panels: Vec::new(),
         };
+        self.rates(file, &mut experiment)?;
+        let quick_groups = self.quick_groups(file, &experiment.groups)?;
         experiment.claims = self.claims(&file.claim, &experiment)?;
         experiment.panels = self.panels(&file.panel, &experiment)?;
         if quick {
@@ -102,9 +103,13 @@ impl Check<'_> {
             self.options(&mut shared, Side::Client, &file.client)?;
         }
         self.all_options(&mut shared, mode, [&group.server, &group.client, &group.simulate])?;
+        let (name, options) = (group.name.as_ref().clone(), shared);
+        let (followers, rate, pause) = (0, None, None);
+        let mut whole = Line { name, peer: Peer::Echo, options, followers, rate, pause, values };
+        self.replicas(&Wishes::from(group), mode, &mut whole)?;
         let mut lines = Vec::new();
         for spanned in &group.lines {
-            let line = self.group_line(spanned.as_ref(), (mode, &knob), &shared, &values)?;
+            let line = self.group_line(spanned.as_ref(), (mode, &knob), &whole)?;
             if lines.iter().any(|other: &Line| other.name == line.name) {
                 let wrong = format!("there are two lines {:?}", line.name);
                 return self.refuse(spanned.as_ref().name.span(), wrong);
@@ -112,8 +117,7 @@ impl Check<'_> {
             lines.push(line);
         }
         if lines.is_empty() {
-            let name = group.name.as_ref().clone();
-            lines.push(Line { name, peer: Peer::Echo, options: shared, values });
+            lines.push(whole);
         }
         let twin = self.twin(group, &lines)?;
         Ok(Group {
@@ -135,20 +139,33 @@ impl Check<'_> {
         &self,
         line: &file::Line,
         (mode, knob): (Mode, &Knob),
-        shared: &OptionSet,
-        values: &[Scalar],
+        whole: &Line,
     ) -> Result<Line, FileError> {
-        let mut options = shared.clone();
-        self.all_options(&mut options, mode, [&line.server, &line.client, &line.simulate])?;
-        let values = match &line.values {
-            Some(own) => self.values(own)?,
-            None => values.to_vec(),
-        };
+        let mut found = Line { name: line.name.as_ref().clone(), ..whole.clone() };
+        let sides = [&line.server, &line.client, &line.simulate];
+        self.all_options(&mut found.options, mode, sides)?;
+        if let Some(own) = &line.values {
+            found.values = self.values(own)?;
+        }
         if line.name.as_ref().trim().is_empty() {
             return self.refuse(line.name.span(), "a line without a name");
         }
-        let peer = self.peer(line, &options, knob)?;
-        Ok(Line { name: line.name.as_ref().clone(), peer, options, values })
+        self.replicas(&Wishes::from(line), mode, &mut found)?;
+        found.peer = self.peer(line, &found.options, knob)?;
+        Ok(found)
+    }
+
+    /// The groups of the short form.
+    fn quick_groups(&self, file: &File, full: &[Group]) -> Result<Vec<Group>, FileError> {
+        let mut quick = Vec::new();
+        for (written, group) in file.group.iter().map(Spanned::as_ref).zip(full) {
+            self.replicas_agree(written, group)?;
+            let short = self.quick(written, group)?;
+            short.iter().try_for_each(|short| self.replicas_agree(written, short))?;
+            quick.extend(short);
+        }
+        self.rates_are_kept(file, &quick)?;
+        Ok(quick)
     }
 
     /// The group's short form; none if it is left out.
@@ -188,6 +205,7 @@ impl Check<'_> {
         let of = match (side, mode) {
             ("server", Mode::Real | Mode::Paced) => Side::Server,
             ("client", Mode::Real | Mode::Paced) => Side::Client,
+            ("follower", Mode::Real | Mode::Paced) => Side::Follower,
             ("simulate", Mode::Simulated) => Side::Simulate,
             _ => {
                 let allowed = match mode {
@@ -222,7 +240,7 @@ impl Check<'_> {
         self.options(into, Side::Simulate, simulate)
     }
 
-    fn options(
+    pub(super) fn options(
         &self,
         into: &mut OptionSet,
         side: Side,
@@ -237,7 +255,9 @@ impl Check<'_> {
 
     fn option_name(&self, side: Side, option: &str, at: Range<usize>) -> Result<(), FileError> {
         let (own, known, who): (&[&str], _, _) = match side {
-            Side::Server => (&OWN_SERVER, &self.known.server, "echo-server has no option"),
+            Side::Server | Side::Follower => {
+                (&OWN_SERVER, &self.known.server, "echo-server has no option")
+            }
             Side::Client => (&OWN_CLIENT, &self.known.client, "echo-client has no option"),
             Side::Simulate => (&[], &self.known.simulate, "the simulator has no option"),
         };

@@ -221,7 +221,11 @@ impl Check<'_> {
     }
 
     /// A number above 0 and up to 1.
-    fn share(&self, share: &Option<Spanned<f64>>, name: &str) -> Result<Option<f64>, FileError> {
+    pub(super) fn share(
+        &self,
+        share: &Option<Spanned<f64>>,
+        name: &str,
+    ) -> Result<Option<f64>, FileError> {
         match share.as_ref().map(|share| (*share.as_ref(), share.span())) {
             None => Ok(None),
             Some((share, _)) if share > 0.0 && share <= 1.0 => Ok(Some(share)),

@@ -20,12 +20,14 @@ impl Check<'_> {
                 (Side::Server, &line.server),
                 (Side::Client, &line.client),
                 (Side::Simulate, &line.simulate),
+                (Side::Follower, &line.follower),
             ]
         });
         let own = [
             (Side::Server, &group.server),
             (Side::Client, &group.client),
             (Side::Simulate, &group.simulate),
+            (Side::Follower, &group.follower),
         ];
         let own: Vec<(Side, &OptionValues)> = own.into_iter().chain(of_lines).collect();
         for (side, options) in &own {

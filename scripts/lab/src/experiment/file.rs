@@ -49,6 +49,12 @@ pub(super) struct Group {
     pub(super) client: OptionValues,
     #[serde(default)]
     pub(super) simulate: OptionValues,
+    /// How many servers the measured one replicates to, and their options.
+    pub(super) followers: Option<Spanned<u32>>,
+    #[serde(default)]
+    pub(super) follower: OptionValues,
+    pub(super) rate: Option<Spanned<Rate>>,
+    pub(super) pause: Option<Spanned<Pause>>,
     pub(super) knob: Spanned<Knob>,
     #[serde(default)]
     pub(super) lines: Vec<Spanned<Line>>,
@@ -80,10 +86,35 @@ pub(super) struct Line {
     pub(super) client: OptionValues,
     #[serde(default)]
     pub(super) simulate: OptionValues,
+    pub(super) followers: Option<Spanned<u32>>,
+    #[serde(default)]
+    pub(super) follower: OptionValues,
+    pub(super) rate: Option<Spanned<Rate>>,
+    pub(super) pause: Option<Spanned<Pause>>,
     /// Whose server: `echo` without it, or `hadoop`.
     pub(super) peer: Option<Spanned<String>>,
     /// Values of the knob for this line, if not those of the group.
     pub(super) values: Option<Spanned<Vec<Spanned<Value>>>>,
+}
+
+/// A rate that is a share of what another point carried in the same run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rate {
+    pub(super) share: Spanned<f64>,
+    /// Of that line; without `at`, at the same value of the knob.
+    pub(super) of: Spanned<Selector>,
+}
+
+/// A follower that is stopped for a while in the measured part.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pause {
+    /// The how-manieth, from 1.
+    pub(super) follower: Spanned<u32>,
+    pub(super) at: Spanned<String>,
+    #[serde(rename = "for")]
+    pub(super) length: Spanned<String>,
 }
 
 /// The point that is measured twice in each round: what the two differ by is noise.

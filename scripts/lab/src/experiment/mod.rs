@@ -7,19 +7,23 @@ mod check_group;
 mod check_panel;
 mod claim;
 mod file;
+mod matched;
 mod panel;
 mod peer;
 mod place;
 mod point;
+mod replicas;
 
 pub use check::read;
 pub use claim::{Claim, Law, LineOf, PointOf, Test, Wanted};
+pub use matched::{MatchedRate, RateOf};
 pub use panel::{Panel, PanelKind, Unit};
 pub use peer::Peer;
 pub use place::FileError;
 #[cfg(test)]
 pub(crate) use point::simulate_options;
 pub use point::{OptionSet, Point, Scalar};
+pub use replicas::Pause;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -131,6 +135,8 @@ pub enum Side {
     Client,
     /// The simulator.
     Simulate,
+    /// The echo-servers that follow the measured one.
+    Follower,
 }
 
 /// One setting of everything but the knob.
@@ -142,6 +148,12 @@ pub struct Line {
     pub peer: Peer,
     /// Options of the file, the group and the line, the nearest one wins.
     pub options: OptionSet,
+    /// How many servers follow the measured one.
+    pub followers: u32,
+    /// Its rate, if another point decides it.
+    pub rate: Option<MatchedRate>,
+    /// A follower that is stopped for a while.
+    pub pause: Option<Pause>,
     /// Values of the knob, in the file's order; never empty.
     pub values: Vec<Scalar>,
 }
@@ -167,25 +179,31 @@ impl Experiment {
 }
 
 impl Line {
-    /// Calls per second of an open loop; none if the loop is closed.
+    /// Calls per second of an open loop, if they are given; none if the loop is closed, or another
+    /// point decides.
     pub fn rate(&self) -> Option<f64> {
         self.options.get(Side::Client, "rate").and_then(Scalar::number)
     }
 
     /// What its latencies are counted from.
     pub fn latency_words(&self) -> &'static str {
-        match self.rate() {
-            Some(_) => "open loop: from when a call was due to its reply",
-            None => "closed loop: from the sending of a call to its reply",
+        match self.is_open() {
+            true => "open loop: from when a call was due to its reply",
+            false => "closed loop: from the sending of a call to its reply",
         }
+    }
+
+    /// Whether its calls are due by a schedule.
+    pub fn is_open(&self) -> bool {
+        self.rate().is_some() || self.rate.is_some()
     }
 }
 
 impl Group {
     /// How calls come to be made.
     pub fn loop_words(&self) -> &'static str {
-        let opens = |line: &Line| line.rate().is_some();
-        match (self.lines.iter().any(opens), self.lines.iter().all(opens)) {
+        let mut open = self.lines.iter().map(Line::is_open);
+        match (open.clone().any(|open| open), open.all(|open| open)) {
             (_, true) => "open loop",
             (true, false) => "open loop and closed loop",
             (false, false) => "closed loop",
@@ -223,8 +241,17 @@ impl Group {
     fn point(&self, line: &Line, at: &Scalar, twin: bool) -> Point {
         let mut options = line.options.clone();
         options.set(self.knob.of, &self.knob.option, at.clone());
-        let (group, name) = (self.name.clone(), line.name.clone());
-        Point { group, line: name, peer: line.peer, at: at.clone(), twin, options }
+        Point {
+            group: self.name.clone(),
+            line: line.name.clone(),
+            peer: line.peer,
+            at: at.clone(),
+            twin,
+            options,
+            followers: line.followers,
+            rate: line.rate.as_ref().map(|rate| rate.at(at)),
+            pause: line.pause,
+        }
     }
 }
 

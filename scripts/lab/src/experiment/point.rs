@@ -1,6 +1,6 @@
 //! One point of an experiment: where it lies, and the options that make it.
 
-use super::{Peer, Side};
+use super::{Pause, Peer, RateOf, Side};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,6 +16,11 @@ impl Scalar {
         use toml::Value::{Boolean, Float, Integer, String};
         matches!(value, Boolean(_) | Float(_) | Integer(_) | String(_))
             .then(|| Scalar(value.clone()))
+    }
+
+    /// A whole number.
+    pub fn whole(number: u32) -> Scalar {
+        Scalar(toml::Value::Integer(i64::from(number)))
     }
 
     /// Its number, if it is one.
@@ -56,7 +61,7 @@ impl fmt::Display for Scalar {
     }
 }
 
-/// Options of both programs and of the simulator.
+/// Options of the programs and of the simulator.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OptionSet(BTreeMap<(Side, String), Scalar>);
 
@@ -98,6 +103,12 @@ pub struct Point {
     pub twin: bool,
     /// Everything that makes it.
     pub options: OptionSet,
+    /// How many servers follow the measured one.
+    pub followers: u32,
+    /// Its rate, if another point decides it.
+    pub rate: Option<RateOf>,
+    /// A follower that is stopped for a while.
+    pub pause: Option<Pause>,
 }
 
 impl Point {

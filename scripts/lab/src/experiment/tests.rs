@@ -1,5 +1,7 @@
 //! Experiment files, good and bad.
 
+mod replicas;
+
 use super::*;
 use std::path::Path;
 

@@ -58,7 +58,7 @@ pub(super) fn knee_moves(results: &Results<'_>, lines: &[LineOf], share: f64) ->
 
 /// What every run of every measured group says, those that count for nothing else included.
 pub(super) fn every_run(results: &Results<'_>, metric: &Metric, wanted: Wanted) -> Judged {
-    let measured = || results.runs.iter().filter(|run| run.report.get("simulated").is_none());
+    let measured = || results.runs.iter().filter(|run| run.is_measured());
     let numbers: Vec<f64> = measured().filter_map(|run| metric.of(&run.report)).collect();
     let wish = meets(wanted, 0.0, None).1;
     let silent = measured().count() - numbers.len();

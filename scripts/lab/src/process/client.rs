@@ -42,7 +42,8 @@ pub fn client<A: AsRef<OsStr>>(
     address: &str,
     options: impl IntoIterator<Item = A>,
 ) -> Result<Value, ProcessError> {
-    let end = Client::start(programs, address, options)?.finish(programs, CLIENT_LIMIT, || {})?;
+    let end =
+        Client::start(programs, address, options)?.finish(programs, CLIENT_LIMIT, || u64::MAX)?;
     if end.code == 0 {
         return Ok(end.report);
     }
@@ -73,23 +74,24 @@ impl Client {
         self.running.pid()
     }
 
-    /// Waits for its end, up to `limit`; calls `look` a few times a second meanwhile.
+    /// Waits for its end, up to `limit`; calls `look` meanwhile, which says when it is to be called
+    /// again.
     pub fn finish(
         mut self,
         programs: &Programs,
         limit: Duration,
-        mut look: impl FnMut(),
+        mut look: impl FnMut() -> u64,
     ) -> Result<ClientEnd, ProcessError> {
         let until_ns = now_ns().saturating_add(clock::ns(limit));
+        let mut next_ns = look();
         let status = loop {
-            let next_ns = now_ns().saturating_add(clock::ns(LOOK_EVERY)).min(until_ns);
-            if let Some(status) = self.running.wait(next_ns, programs.stop())? {
+            if let Some(status) = self.running.wait(next_ns.min(until_ns), programs.stop())? {
                 break status;
             }
             if now_ns() >= until_ns {
                 return Err(self.running.too_long(limit));
             }
-            look();
+            next_ns = look();
         };
         let code = match status.code() {
             Some(code @ (0 | SOME_FAILED)) => code,
@@ -105,9 +107,6 @@ impl Client {
         Ok(ClientEnd { code, report, log: self.running.log() })
     }
 }
-
-/// How often a client that runs is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 fn read_all(stdout: ChildStdout) -> Vec<u8> {
     let mut bytes = Vec::new();

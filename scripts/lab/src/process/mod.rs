@@ -16,11 +16,13 @@ mod client;
 mod programs;
 mod running;
 mod server;
+mod stats;
 mod stop;
 
 pub use client::{Client, ClientEnd, client};
 pub use programs::{Program, Programs};
 pub use server::{Server, ServerEnd};
+pub use stats::stats;
 pub use stop::Stop;
 
 use echo_common::quantity::format_duration;
@@ -81,6 +83,9 @@ pub enum ProcessError {
     /// What the client printed is no report.
     #[error("the report of echo-client cannot be read: {0}")]
     Report(String),
+    /// A server did not answer a stats call.
+    #[error("the server on {0} does not say what it counted: {1}")]
+    NoStats(String, io::Error),
     /// A signal asked the lab to end.
     #[error("interrupted")]
     Interrupted(Signal),

@@ -144,6 +144,15 @@ impl Programs {
         }
     }
 
+    /// Waits until `until_ns`, unless the lab is to end.
+    pub fn rest(&self, until_ns: u64) -> Result<(), ProcessError> {
+        match self.stop.rest(until_ns) {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(self.interrupted()),
+            Err(error) => Err(ProcessError::System("cannot wait", error)),
+        }
+    }
+
     pub(super) fn interrupted(&self) -> ProcessError {
         let signal = self.stop.signal().expect("it is set before the stop is raised");
         ProcessError::Interrupted(signal)

@@ -112,14 +112,23 @@ impl Running {
         Ok(self.status)
     }
 
+    /// Sends it a signal; fails if it has ended.
+    pub(super) fn signal(&self, signal: Signal) -> Result<(), ProcessError> {
+        let failed = |error: rustix::io::Errno| {
+            ProcessError::System("cannot pause a program or let it go on", error.into())
+        };
+        pidfd_send_signal(&self.handle, signal).map_err(failed)
+    }
+
     /// Asks it to end and waits for that, also if the lab itself is to end.
     pub(super) fn end(&mut self) -> Result<ExitStatus, ProcessError> {
         let system = |error| ProcessError::System("cannot end a program", error);
         if let Some(status) = self.status {
             return Ok(status);
         }
-        // Fails only if it has just ended.
+        // They fail only if it has just ended. One that was paused does not hear the first alone.
         let _ = pidfd_send_signal(&self.handle, Signal::TERM);
+        let _ = pidfd_send_signal(&self.handle, Signal::CONT);
         let until_ns = now_ns().saturating_add(clock::ns(END_LIMIT));
         let patient = Stop::never().map_err(system)?;
         match self.wait(until_ns, &patient)? {

@@ -5,6 +5,7 @@ use super::stop::Waited;
 use super::{ProcessError, Programs};
 use crate::experiment::Peer;
 use echo_common::clock::{self, now_ns};
+use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -93,6 +94,16 @@ impl Server {
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.running.pid()
+    }
+
+    /// Stops it where it is, as if its host did not run it.
+    pub fn pause(&self) -> Result<(), ProcessError> {
+        self.running.signal(Signal::STOP)
+    }
+
+    /// Lets it go on; nothing happens if it was not paused.
+    pub fn resume(&self) -> Result<(), ProcessError> {
+        self.running.signal(Signal::CONT)
     }
 
     /// Lets it answer what it has and end; returns what it counted.

@@ -44,6 +44,11 @@ impl Stop {
         self.signal.get().copied()
     }
 
+    /// Waits until `until_ns`; whether the stop was raised before.
+    pub(crate) fn rest(&self, until_ns: u64) -> io::Result<bool> {
+        Ok(self.wait(self.pipe.as_fd(), until_ns)? != Waited::TimeUp)
+    }
+
     /// Waits until `what` is readable or at its end, `until_ns` has come, or the stop is raised.
     pub(super) fn wait(&self, what: BorrowedFd<'_>, until_ns: u64) -> io::Result<Waited> {
         loop {

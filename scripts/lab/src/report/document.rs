@@ -1,7 +1,7 @@
 //! The order of a report: verdicts first, then what they rest on.
 
 use super::block::Block;
-use super::{figures, tables};
+use super::{figures, rates, tables};
 use crate::experiment::{Experiment, Group, Mode};
 use crate::folder::Content;
 use crate::judge::Finding;
@@ -62,7 +62,7 @@ fn lead(content: &Content) -> String {
     let about = &content.about;
     let form = if about.quick { "quick form" } else { "full form" };
     let commit = about.commit.as_deref().unwrap_or("unknown commit");
-    let runs = content.runs.iter().filter(|run| run.report.get("simulated").is_none()).count();
+    let runs = content.runs.iter().filter(|run| run.is_measured()).count();
     format!(
         "{form}, {} of {} runs, {} to {}; {}; sources {commit}.",
         runs,
@@ -106,6 +106,7 @@ fn of_group(group: &Group, results: &Results<'_>) -> Vec<Block> {
         blocks.push(Block::Paragraph(group.note.clone()));
     }
     blocks.extend(timing(group, results).map(Block::Paragraph));
+    blocks.extend(rates::of_group(group, results));
     let alike = group.lines.iter().all(|line| line.peer == group.lines[0].peer);
     if group.mode == Mode::Real && alike {
         blocks.extend(host_bound(group, results).map(Block::Paragraph));

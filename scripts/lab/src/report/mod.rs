@@ -2,10 +2,12 @@
 //! on the terminal.
 
 mod block;
+mod commands;
 mod document;
 mod figures;
 mod html;
 mod markdown;
+mod rates;
 mod style;
 mod tables;
 
@@ -30,7 +32,7 @@ pub fn write(folder: &Folder) -> Result<bool> {
     folder.write("report.html", &html::page(title, &blocks))?;
     let json = serde_json::to_string_pretty(&findings)?;
     folder.write("findings.json", &format!("{json}\n"))?;
-    folder.write("commands.sh", &tables::commands(&content)?)?;
+    folder.write("commands.sh", &commands::commands(&content)?)?;
     output::print(&verdicts(folder, &findings, &content))?;
     let sound = content.runs.iter().all(|run| run.problem.is_none());
     let failed = |finding: &Finding| finding.verdict == Verdict::DoesNotHold;

@@ -1,4 +1,4 @@
-//! Tables of a report, and the commands that repeat its runs.
+//! Tables of a report.
 
 use super::block::{Cell, Table};
 use crate::experiment::{Group, LineOf, Mode, Peer};
@@ -9,9 +9,7 @@ use crate::results::Results;
 use crate::run::Record;
 use crate::stats::{Summary, median};
 use crate::words;
-use anyhow::Result;
 use serde_json::Value;
-use std::fmt::Write;
 
 /// A run is named when it is so far from the median of its point.
 const OUTLIER: f64 = 0.15;
@@ -91,7 +89,7 @@ pub(super) fn points(group: &Group, results: &Results<'_>) -> Table {
 pub(super) fn correctness(content: &Content) -> Table {
     let mut table =
         Table::new(&["runs", "calls made", "answered rightly", "counted by servers", "not sound"]);
-    let measured = |run: &&Record| run.report.get("simulated").is_none();
+    let measured = |run: &&Record| run.is_measured();
     let count = |run: &Record, pointer: &str| {
         run.report.pointer(pointer).and_then(Value::as_u64).unwrap_or(0)
     };
@@ -195,33 +193,6 @@ pub(super) fn outliers(content: &Content) -> Table {
         ]);
     }
     table
-}
-
-/// How to repeat each point by hand.
-pub(super) fn commands(content: &Content) -> Result<String> {
-    let mut out = String::from(
-        "#!/bin/sh\n# How to repeat each point by hand, in two terminals: the server, then the \
-         client.\n",
-    );
-    let mut seen = Vec::new();
-    for run in content.runs.iter().filter(|run| run.report.get("simulated").is_none()) {
-        let pair = (run.peer, &run.server, &run.client);
-        if seen.contains(&pair) {
-            continue;
-        }
-        seen.push(pair);
-        write!(
-            out,
-            "\n# {}, {}, {}\n# {} {}\n# echo-client {}\n",
-            run.group,
-            run.line,
-            run.at,
-            run.peer.program(),
-            run.server.join(" "),
-            run.client.join(" ")
-        )?;
-    }
-    Ok(out)
 }
 
 fn metric(text: &str) -> Metric {

@@ -5,7 +5,7 @@ use super::*;
 use crate::experiment::{Peer, Scalar};
 use crate::folder::About;
 use crate::predict::Predicted;
-use crate::run::Record;
+use crate::run::{Followers, Record};
 use serde_json::{Value, json};
 
 const FILE: &str = r#"name = "fixed"
@@ -101,6 +101,10 @@ fn content() -> Content {
                 round,
                 server: vec![format!("--readers={at}")],
                 client: vec!["--clients=10".into()],
+                followers: Followers::default(),
+                matched: None,
+                pause: None,
+                not_made: false,
                 server_calls: Some(1050),
                 problem: None,
                 report: report(rate),
@@ -175,7 +179,7 @@ fn what_was_not_sound_is_named_and_makes_no_figures() {
 
 #[test]
 fn commands_name_each_setting_once() {
-    let commands = tables::commands(&content()).unwrap();
+    let commands = commands::commands(&content()).unwrap();
     assert_eq!(commands.matches("# echo-server --readers=1\n").count(), 1, "{commands}");
     assert_eq!(commands.matches("# echo-server").count(), 2, "{commands}");
 }

@@ -3,7 +3,7 @@
 
 use super::pair::{self, Length};
 use super::simulated::is_keyed;
-use crate::experiment::{Experiment, Group, Mode, Peer};
+use crate::experiment::{Experiment, Group, Mode, Peer, Point};
 use crate::metric::Metric;
 use crate::predict::Calibration;
 use crate::process::{ProcessError, Programs};
@@ -27,6 +27,7 @@ pub(super) fn calibrate(
     };
     let mut points = group.points().into_iter();
     let Some(point) = points.find(|point| point.peer == Peer::Echo) else { return Ok(None) };
+    let point = Point { pause: None, ..point };
     let record = pair::run(programs, &point, LENGTH)?;
     let found = record.problem.is_none().then(|| of(&record.report)).flatten();
     match found {

@@ -3,14 +3,18 @@
 //! result folder when it ends, so that an interrupt keeps what was finished.
 
 mod calibrate;
+mod matched;
 mod order;
 mod pair;
+mod pause;
 mod progress;
 mod record;
+mod replicas;
 mod sampler;
 mod simulated;
 
-pub use record::Record;
+pub use matched::Matched;
+pub use record::{Followers, Record};
 pub use simulated::{keyed_setup, options as simulate_options};
 
 use crate::experiment::{self, Experiment, FileError, Group, Known, Mode, Peer, Point};
@@ -21,6 +25,7 @@ use crate::process::{ProcessError, Program, Programs, Stop};
 use crate::report;
 use anyhow::{Context, Result};
 use echo_common::{date, host, pinning};
+use matched::Sources;
 use pair::Length;
 use progress::{Progress, rate};
 use std::fs;
@@ -31,6 +36,8 @@ use thiserror::Error;
 
 /// What a run takes beside its measured time: starting, connecting, ending two processes.
 const RUN_OVERHEAD: Duration = Duration::from_millis(250);
+/// The same for each follower.
+const FOLLOWER_OVERHEAD: Duration = Duration::from_millis(50);
 /// Where experiments are looked for by name, and results go, seen from the lab's sources.
 const EXPERIMENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../experiments");
 const RESULTS: &str = "target/lab";
@@ -180,18 +187,22 @@ impl Session {
         let time = |group: &Group| expected(group) * group.rounds * group.points().len() as u32;
         let planned = measured.map(time).sum();
         let mut progress = Progress::new(self.about.runs_planned, planned);
+        let mut sources = Sources::of(&self.experiment);
         let mut order = 0;
-        for group in &self.experiment.groups {
+        for group in self.experiment.in_order() {
             match group.mode {
                 Mode::Simulated => self.simulate(group, calibration.as_ref(), &mut order)?,
-                Mode::Real | Mode::Paced => self.measure(group, &mut progress, &mut order)?,
+                Mode::Real | Mode::Paced => {
+                    self.measure(group, &mut sources, &mut progress, &mut order)?;
+                }
             }
         }
         Ok(())
     }
 
     /// Nothing is measured before both programs have counted the same calls, every one answered
-    /// rightly, at both ends of each group.
+    /// rightly, at both ends of each group. Rates that other points decide are not known yet: as
+    /// fast as it goes, then.
     fn gate(&self) -> Result<()> {
         let mut gate = Vec::new();
         for group in self.experiment.groups.iter().filter(|group| group.mode != Mode::Simulated) {
@@ -210,20 +221,37 @@ impl Session {
         Ok(())
     }
 
-    fn measure(&self, group: &Group, progress: &mut Progress, order: &mut usize) -> Result<()> {
-        let points = group.points();
+    fn measure(
+        &self,
+        group: &Group,
+        sources: &mut Sources,
+        progress: &mut Progress,
+        order: &mut usize,
+    ) -> Result<()> {
+        let mut points = Vec::new();
+        for mut point in group.points() {
+            match sources.settle(&mut point) {
+                Ok(matched) => points.push((point, matched)),
+                Err(why) => {
+                    progress.leave_out(group.rounds, expected(group), &words(group, &point), &why);
+                    self.folder.add(&Record::not_made(&point, why))?;
+                }
+            }
+        }
         for round in 0..group.rounds {
             for index in order::of_round(points.len(), round, group.rounds) {
-                let point = &points[index];
+                let (point, matched) = &points[index];
                 let mut record = pair::run(&self.programs, point, Length::of(group))?;
                 *order += 1;
                 (record.order, record.round) = (*order, round + 1);
+                record.matched.clone_from(matched);
                 self.folder.add(&record)?;
+                sources.note(&record);
                 let came = match &record.problem {
                     None => rate(record.report["calls_per_s"].as_f64()),
                     Some(problem) => problem.clone(),
                 };
-                progress.step(expected(group), &point.words(&group.knob.label), &came);
+                progress.step(expected(group), &words(group, point), &came);
             }
         }
         Ok(())
@@ -280,7 +308,12 @@ impl Session {
 
 /// What a run of the group takes.
 fn expected(group: &Group) -> Duration {
-    group.duration + group.warmup + RUN_OVERHEAD
+    let followers = group.lines.iter().map(|line| line.followers).max().unwrap_or(0);
+    group.duration + group.warmup + RUN_OVERHEAD + FOLLOWER_OVERHEAD * followers
+}
+
+fn words(group: &Group, point: &Point) -> String {
+    point.words(&group.knob.label)
 }
 
 /// The first line of each server at the first and the last value of the knob.

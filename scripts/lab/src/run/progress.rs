@@ -30,6 +30,13 @@ impl Progress {
         eprintln!("lab: {done:>4} of {runs}: {what}: {came}{}", self.left());
     }
 
+    /// So many runs that were expected to take `planned` each are not made.
+    pub(super) fn leave_out(&mut self, runs: u32, planned: Duration, what: &str, why: &str) {
+        self.runs = self.runs.saturating_sub(runs as usize);
+        self.planned_left = self.planned_left.saturating_sub(planned * runs);
+        eprintln!("lab: not measured: {what}: {why}");
+    }
+
     fn left(&self) -> String {
         if self.done >= self.runs || self.planned_done.is_zero() {
             return String::new();

@@ -1,6 +1,7 @@
 //! What one run of one point left behind.
 
-use crate::experiment::{Peer, Point, Scalar};
+use super::matched::Matched;
+use crate::experiment::{Pause, Peer, Point, Scalar, Side};
 use crate::metric::Metric;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,6 +28,18 @@ pub struct Record {
     pub server: Vec<String>,
     /// Options of the client.
     pub client: Vec<String>,
+    /// Of each of the servers that followed it.
+    #[serde(default, skip_serializing_if = "Followers::are_none")]
+    pub followers: Followers,
+    /// Where its rate came from, if another point decided it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matched: Option<Matched>,
+    /// A follower was stopped for a while.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
+    /// It stands for a point that was not measured; the problem says why.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_made: bool,
     /// Calls that the server counted in all.
     pub server_calls: Option<u64>,
     /// Why its figures are not used.
@@ -35,10 +48,36 @@ pub struct Record {
     pub report: Value,
 }
 
+/// The servers that followed the measured one: how many, and the options of each.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Followers {
+    /// How many.
+    pub count: u32,
+    /// Options of each.
+    pub options: Vec<String>,
+}
+
+impl Followers {
+    /// Whether there were none.
+    pub fn are_none(&self) -> bool {
+        self.count == 0
+    }
+}
+
 impl Record {
+    /// Stands for a point that was not measured.
+    pub(super) fn not_made(point: &Point, why: String) -> Record {
+        Record { not_made: true, problem: Some(why), ..Record::from(point) }
+    }
+
     /// Whether this is a measurement of that point; the twin is one of its own.
     pub fn is_of(&self, group: &str, line: &str, at: &Scalar) -> bool {
         !self.twin && self.group == group && self.line == line && self.at.is(at)
+    }
+
+    /// Whether it is a run of the programs, sound or not.
+    pub fn is_measured(&self) -> bool {
+        !self.not_made && self.report.get("simulated").is_none()
     }
 
     /// The number, if the run is sound and has it.
@@ -105,6 +144,13 @@ impl From<&Point> for Record {
             round: 1,
             server: Vec::new(),
             client: Vec::new(),
+            followers: Followers {
+                count: point.followers,
+                options: point.options.arguments(Side::Follower),
+            },
+            matched: None,
+            pause: point.pause,
+            not_made: false,
             server_calls: None,
             problem: None,
             report: Value::Null,
@@ -116,6 +162,16 @@ impl From<&Point> for Record {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_record_of_an_older_lab_is_read_and_one_without_followers_says_nothing_of_them() {
+        let old = r#"{"order": 1, "group": "g", "line": "l", "at": 5, "twin": false, "round": 1,
+            "server": [], "client": [], "server_calls": 7, "problem": null, "report": {}}"#;
+        let record: Record = serde_json::from_str(old).unwrap();
+        assert!(record.followers.are_none() && record.matched.is_none() && !record.not_made);
+        let text = serde_json::to_string(&record).unwrap();
+        assert!(["followers", "matched", "pause", "not_made"].iter().all(|n| !text.contains(n)));
+    }
 
     fn report(started: u64, ok: u64, lost: u64, warmup: u64) -> Value {
         let outcomes = json!({"started": started, "ok": ok, "connection_lost": lost});

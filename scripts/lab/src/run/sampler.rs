@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-/// Looks at two processes and the host until it is asked for the result.
+/// Looks at the processes of a run and the host until it is asked for the result.
 pub(super) struct Sampler {
-    processes: [(&'static str, u32); 2],
+    processes: Vec<(&'static str, u32)>,
     first: Option<Look>,
     last: Option<Look>,
     moments: Vec<Moment>,
@@ -40,6 +40,7 @@ struct Moment {
     end_s: f64,
     server_cpus: f64,
     client_cpus: f64,
+    follower_cpus: f64,
     host_busy_share: Option<f64>,
     steal_share: Option<f64>,
     psi_cpu_some_share: Option<f64>,
@@ -66,6 +67,7 @@ struct Measured {
     seconds: f64,
     server_cpus: f64,
     client_cpus: f64,
+    follower_cpus: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -78,8 +80,10 @@ struct ThreadShare {
 }
 
 impl Sampler {
-    pub(super) fn new(server: u32, client: u32) -> Sampler {
-        let processes = [("server", server), ("client", client)];
+    pub(super) fn new(server: u32, client: u32, followers: &[u32]) -> Sampler {
+        let followers = followers.iter().map(|pid| ("follower", *pid));
+        let processes = [("server", server), ("client", client)].into_iter().chain(followers);
+        let processes = processes.collect();
         let mut sampler = Sampler { processes, first: None, last: None, moments: Vec::new() };
         sampler.look();
         sampler
@@ -88,7 +92,7 @@ impl Sampler {
     /// Takes one look.
     pub(super) fn look(&mut self) {
         let mut threads = BTreeMap::new();
-        for (process, pid) in self.processes {
+        for &(process, pid) in &self.processes {
             for (id, thread) in threads_of(pid) {
                 threads.insert((process, id), thread);
             }
@@ -148,19 +152,21 @@ impl Sampler {
 /// Of the moments that lie in the window as a whole; none if none does.
 fn measured(moments: &[Moment], (from, to): (Duration, Duration)) -> Option<Measured> {
     let mut begin_s = 0.0;
-    let mut sum = Measured { seconds: 0.0, server_cpus: 0.0, client_cpus: 0.0 };
+    let mut sum = Measured { seconds: 0.0, server_cpus: 0.0, client_cpus: 0.0, follower_cpus: 0.0 };
     for moment in moments {
         let seconds = moment.end_s - begin_s;
         if begin_s >= from.as_secs_f64() && moment.end_s <= to.as_secs_f64() {
             sum.seconds += seconds;
             sum.server_cpus += moment.server_cpus * seconds;
             sum.client_cpus += moment.client_cpus * seconds;
+            sum.follower_cpus += moment.follower_cpus * seconds;
         }
         begin_s = moment.end_s;
     }
     (sum.seconds > 0.0).then(|| Measured {
         server_cpus: sum.server_cpus / sum.seconds,
         client_cpus: sum.client_cpus / sum.seconds,
+        follower_cpus: sum.follower_cpus / sum.seconds,
         ..sum
     })
 }
@@ -184,6 +190,7 @@ fn moment(from: &Look, to: &Look, end_s: f64) -> Moment {
         end_s,
         server_cpus: cpus("server"),
         client_cpus: cpus("client"),
+        follower_cpus: cpus("follower"),
         host_busy_share: change.and_then(|change| change.busy_share),
         steal_share: change.and_then(|change| change.steal_share),
         psi_cpu_some_share: change
@@ -254,6 +261,7 @@ mod tests {
             end_s,
             server_cpus: cpus,
             client_cpus: 2.0 * cpus,
+            follower_cpus: 0.0,
             host_busy_share: None,
             steal_share: None,
             psi_cpu_some_share: None,
@@ -273,7 +281,7 @@ mod tests {
     fn a_process_that_is_gone_has_no_threads_and_one_that_runs_has() {
         let own = std::process::id();
         assert!(!threads_of(own).is_empty());
-        let mut sampler = Sampler::new(own, u32::MAX);
+        let mut sampler = Sampler::new(own, u32::MAX, &[]);
         sampler.look();
         let samples = sampler.result(None).unwrap();
         assert!(samples.threads.iter().all(|thread| thread.process == "server"));
