@@ -1,10 +1,10 @@
 //! A follower that is stopped for a while in the measured part of a run, and what its clients saw
 //! of it: calls per second before, meanwhile and afterwards.
 //!
-//! The lab knows when it stopped the follower, but not to the millisecond when the client's measured
-//! part began: not before the client was started and its warm-up was over, and not so late that
-//! the measured part could not have ended with the client. An interval of the client's counts only
-//! if it lies on one side of both signals whichever moment between the two it was.
+//! The lab knows when it stopped the follower, but not to the millisecond when the client's
+//! measured part began: not before the client was started and its warm-up was over, and not so late
+//! that the measured part could not have ended with the client. An interval of the client's counts
+//! only if it lies on one side of both signals whichever moment between the two it was.
 
 use crate::experiment::Pause;
 use crate::process::Server;

@@ -18,10 +18,11 @@ rounds = 1
 duration = "300ms"
 warmup = "50ms"
 followers = 2
+rate = { share = 0.1, of = { group = "full", line = "acks=1", at = 1 } }
 knob = { option = "client.in-flight", values = [5] }
 lines = [
-  { name = "acks=1", rate = { share = 0.1, of = { group = "full", line = "acks=1", at = 1 } } },
-  { name = "acks=all", client = { acks = "all" }, rate = { share = 0.1, of = { group = "full", line = "acks=1", at = 1 } } },
+  { name = "acks=1" },
+  { name = "acks=all", client = { acks = "all" } },
 ]
 [[group]]
 name = "full"
@@ -124,7 +125,8 @@ fn followers_a_matched_rate_and_a_pause_go_from_the_file_to_the_report() {
 fn a_point_whose_rate_has_no_sound_source_is_not_measured_and_says_why() {
     let place = Place::new();
     // Every call takes longer than it may.
-    let slow = "server = { handler-cost = \"paced:400ms\", handlers = 1 }, client = { timeout = \"100ms\" }";
+    let slow = "server = { handler-cost = \"paced:400ms\", handlers = 1 }, \
+                client = { timeout = \"100ms\" }";
     let full = FILE.split_once("[[group]]\nname = \"pause\"").unwrap().0;
     let full = full.replace("mode = \"real\"", "mode = \"paced\"");
     let (before, after) = full.split_once("[[group]]\nname = \"full\"").unwrap();

@@ -4,7 +4,7 @@ use super::super::*;
 use std::path::Path;
 use std::time::Duration;
 
-const GOOD: &str = r#"name = "e"
+const FILE: &str = r#"name = "e"
 title = "T"
 question = "Q?"
 [[group]]
@@ -17,8 +17,8 @@ follower = { handlers = 3 }
 pause = { follower = 2, at = "1s", for = "500ms" }
 knob = { option = "client.in-flight", values = [1, 5] }
 lines = [
-  { name = "one", client = { acks = "1" }, rate = { share = 0.7, of = { group = "full", line = "one", at = 5 } } },
-  { name = "all", client = { acks = "all" }, followers = 3, rate = { share = 0.7, of = { group = "full", line = "one" } } },
+  { name = "one", client = { acks = "1" }, rate = { share = 0.7, of = { OF, at = 5 } } },
+  { name = "all", client = { acks = "all" }, followers = 3, rate = { share = 0.7, of = { OF } } },
 ]
 quick = { duration = "2s", values = [5] }
 [[group]]
@@ -30,13 +30,17 @@ lines = [{ name = "one", client = { acks = "1" } }, { name = "other" }]
 quick = { values = [2, 5] }
 "#;
 
+fn good() -> String {
+    FILE.replace("OF", "group = \"full\", line = \"one\"")
+}
+
 fn parse(text: &str, quick: bool) -> Result<Experiment, FileError> {
     read(Path::new("x.toml"), text, &Known::default(), quick)
 }
 
 #[test]
 fn followers_rates_and_pauses_are_read_and_the_nearest_place_wins() {
-    let experiment = parse(GOOD, false).unwrap();
+    let experiment = parse(&good(), false).unwrap();
     let points = experiment.groups[0].points();
     let first = &points[0];
     assert_eq!((first.followers, points[2].followers), (2, 3));
@@ -58,7 +62,7 @@ fn followers_rates_and_pauses_are_read_and_the_nearest_place_wins() {
 #[test]
 fn a_group_is_measured_behind_those_that_decide_its_rates() {
     for quick in [false, true] {
-        let experiment = parse(GOOD, quick).unwrap();
+        let experiment = parse(&good(), quick).unwrap();
         let names = |groups: Vec<&Group>| -> Vec<String> {
             groups.into_iter().map(|group| group.name.clone()).collect()
         };
@@ -69,8 +73,8 @@ fn a_group_is_measured_behind_those_that_decide_its_rates() {
 
 /// Replaces a part of the good file and expects one line that names the place.
 fn check(old: &str, new: &str, line: usize, wrong: &str) {
-    assert!(GOOD.contains(old), "{old}");
-    let error = parse(&GOOD.replacen(old, new, 1), false).unwrap_err();
+    assert!(good().contains(old), "{old}");
+    let error = parse(&good().replacen(old, new, 1), false).unwrap_err();
     let text = error.to_string();
     assert!(text.contains(wrong), "{new}: {text}");
     assert_eq!(error.line, line, "{new}: {text}");
@@ -94,7 +98,7 @@ fn followers_that_cannot_be_are_refused() {
     let hadoop = "{ name = \"one\", peer = \"hadoop\",";
     check("{ name = \"one\",", hadoop, 14, "Hadoop's server has no followers");
     let real = "mode = \"real\"\nserver = { }";
-    let text = GOOD.replacen("mode = \"paced\"", real, 1).replace("= 3 }", "= \"paced:1ms\" }");
+    let text = good().replacen("mode = \"paced\"", real, 1).replace("= 3 }", "= \"paced:1ms\" }");
     assert!(parse(&text, false).unwrap_err().to_string().contains("emulates a stage"));
 }
 
@@ -110,7 +114,7 @@ fn a_rate_of_nothing_or_of_itself_is_refused() {
     check("{ acks = \"1\" }, rate", "{ rate = 5 }, rate", 14, "option rate is given, too");
     let back =
         "{ name = \"one\", rate = { share = 0.5, of = { group = \"part\", line = \"all\" } },";
-    let text = GOOD.replacen("[{ name = \"one\",", &format!("[{back}"), 1);
+    let text = good().replacen("[{ name = \"one\",", &format!("[{back}"), 1);
     let text = text.replace("values = [1, 2, 5]", "values = [1, 5]");
     let error = parse(&text, false).unwrap_err().to_string();
     assert!(error.contains("rates go in a circle: groups part, full"), "{error}");
@@ -124,7 +128,7 @@ fn a_quick_form_without_a_rates_source_is_refused_in_either_form() {
         ("quick = { values = [2, 5] }", "quick = { run = false }"),
     ] {
         for quick in [false, true] {
-            let error = parse(&GOOD.replacen(old, new, 1), quick).unwrap_err();
+            let error = parse(&good().replacen(old, new, 1), quick).unwrap_err();
             let wrong = "--quick leaves out full, one, 5, and part takes a rate from it";
             assert!(error.to_string().contains(wrong), "{new}: {error}");
             assert_eq!(error.line, 5);
