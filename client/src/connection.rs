@@ -184,6 +184,27 @@ impl<'a> Connection<'a> {
         id
     }
 
+    /// Enters a call that nobody answers; `flush` writes it.
+    #[inline]
+    pub(crate) fn push(&mut self, id: u64) {
+        self.outbox.push(id);
+    }
+
+    /// Calls of which bytes are owed.
+    pub(crate) fn unwritten(&self) -> usize {
+        self.outbox.len()
+    }
+
+    /// Whether bytes that were written are still held by an emulated network.
+    pub(crate) fn holds(&self) -> bool {
+        self.link.holds()
+    }
+
+    /// Nothing more is written: the server sees an end.
+    pub(crate) fn end_writing(&self) -> io::Result<()> {
+        self.link.end_writing()
+    }
+
     /// Writes what is owed, as far as the socket takes it.
     #[inline]
     pub(crate) fn flush(&mut self, desk: &mut Desk) -> Result<(), io::Error> {

@@ -2,6 +2,7 @@
 //! counters for progress.
 
 use crate::budget::Budget;
+use crate::outcome::Outcomes;
 use crate::timeline::Counts;
 use crossbeam_utils::CachePadded;
 use echo_common::clock::now_ns;
@@ -44,9 +45,18 @@ impl View {
 /// Relaxed: single numbers for display, nothing else hangs on them.
 #[derive(Debug, Default)]
 pub(crate) struct Published {
-    pub(crate) ok: AtomicU64,
-    pub(crate) failed: AtomicU64,
-    pub(crate) in_flight: AtomicU64,
+    ok: AtomicU64,
+    failed: AtomicU64,
+    in_flight: AtomicU64,
+}
+
+impl Published {
+    /// How things are at a worker with these outcomes.
+    pub(crate) fn note(&self, outcomes: &Outcomes, in_flight: u64) {
+        self.ok.store(outcomes.ok, Ordering::Relaxed);
+        self.failed.store(outcomes.not_ok(), Ordering::Relaxed);
+        self.in_flight.store(in_flight, Ordering::Relaxed);
+    }
 }
 
 /// Shared by main, the signal thread and all workers of a run.

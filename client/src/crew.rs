@@ -10,6 +10,7 @@ use crate::link::Delays;
 use crate::notice;
 use crate::plan::{Plan, Share};
 use crate::records::{self, RecordStart};
+use crate::unanswered::UnansweredWorker;
 use crate::worker::{Job, Worker, WorkerResult};
 use echo_common::pinning;
 use echo_common::signals::Signal;
@@ -189,6 +190,10 @@ fn work(start: Start) -> io::Result<Option<WorkerResult>> {
             events,
         };
         return records::run(&job, settings, start).map(Some);
+    }
+    if plan.is_unanswered() {
+        let worker = UnansweredWorker::new(&job, index, poll, phase.connected, events)?;
+        return worker.run().map(Some);
     }
     let delays = Delays::begin(job.net_delay, &poll)?;
     Worker::new(&job, index, poll, phase.connected, &share.callers, delays, events).run().map(Some)

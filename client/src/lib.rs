@@ -7,7 +7,8 @@
 //!                      |   connect -> barrier -> connection 1..C/W
 //!                      |                 call_table: who waits      outbox: what is owed
 //!                      |                 reply_reader: what came -> ledger (outcome, latency)
-//!                      |          (or records/: the same loop with records, many to a call)
+//!                      |          (or records/: the same loop with records, many to a call,
+//!                      |           or unanswered/: calls that are done when they are written)
 //!                      v
 //!                    report -> text | json          progress (main reads the workers' counters)
 //! ```
@@ -22,10 +23,12 @@ mod connection;
 mod control;
 mod conversation;
 mod crew;
+mod farewell;
 mod faulty;
 mod flow;
 mod hadoop;
 mod histogram_log;
+mod interval_clock;
 mod intervals;
 mod keys;
 mod latency;
@@ -49,6 +52,7 @@ mod report;
 mod run;
 mod stages;
 mod timeline;
+mod unanswered;
 mod worker;
 
 pub use program::program;

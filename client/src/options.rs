@@ -101,9 +101,10 @@ pub struct Options {
     #[arg(env = "ECHO_CLIENT_PAYLOAD_RESP", help_heading = LOAD)]
     pub payload_resp: Option<u64>,
 
-    /// When a call is done: when it was written (0, with --streams: nothing is answered, and
-    /// nothing checked), when the server has answered it (1), or when enough followers had it
-    /// before (all)
+    /// When a call is done: when its last byte was written (0: nothing is answered and nothing
+    /// checked, and without --streams -t and --in-flight mean nothing), when the server has
+    /// answered it (1), or when enough followers had it before (all; at the end the client asks
+    /// the followers that the server names what they hold)
     #[arg(long, value_name = "WHOSE", default_value = "1")]
     #[arg(env = "ECHO_CLIENT_ACKS", help_heading = LOAD)]
     pub acks: Acks,

@@ -54,6 +54,11 @@ impl Outbox {
         self.ids.is_empty()
     }
 
+    /// Calls of which bytes are owed.
+    pub(crate) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
     /// Drops the calls for which `ended` holds and of which no byte has been written. Returns how
     /// many were dropped.
     pub(crate) fn drop_unwritten(&mut self, ended: impl Fn(u64) -> bool) -> u64 {

@@ -238,6 +238,16 @@ impl Ledger {
         }
     }
 
+    /// Ends calls that nobody answers: their last bytes were written until `now_ns`.
+    pub(crate) fn written(&mut self, measured: u64, warmup: u64, now_ns: u64) {
+        self.outcomes.ok += measured;
+        self.outcomes.warmup_ok += warmup;
+        if measured > 0 {
+            self.last_ok_ns = Some(now_ns);
+            self.last_end_ns = Some(now_ns);
+        }
+    }
+
     /// Ends a call with the right reply, which says who executed it.
     #[inline]
     pub(crate) fn executed(&mut self, call: EndedCall, id: u64, by: Execution, now_ns: u64) {

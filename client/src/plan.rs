@@ -5,7 +5,7 @@ use crate::callers::Callers;
 use crate::hadoop::{self, HadoopError};
 use crate::keys::{self, KeyRange};
 use crate::link::NetDelay;
-use crate::options::{Acks, CallerOrder, Options, Verify};
+use crate::options::{Acks, CallerOrder, Options, Protocol, Verify};
 use crate::outcome::Ledger;
 use crate::pacing::Pace;
 use crate::records::{self, RecordsError};
@@ -65,8 +65,8 @@ pub(crate) enum PlanError {
     Hadoop(#[from] HadoopError),
     #[error(transparent)]
     Records(#[from] RecordsError),
-    #[error("--acks 0 is for --streams; allowed with plain calls: 1, all")]
-    NoAcks,
+    #[error("--acks 0 with {0}: nothing is answered; allowed with it: --acks 1, --acks all")]
+    Unanswered(&'static str),
     #[error(
         "--clients {clients} with --in-flight {in_flight} is {total} calls in flight; \
          allowed: at most {IN_FLIGHT_TOTAL_MAX}"
@@ -107,9 +107,7 @@ impl Plan {
             (calls, _) => calls,
         };
         let records = records::Settings::of(&options, calls)?;
-        if options.acks == Acks::None && records.is_none() {
-            return Err(PlanError::NoAcks);
-        }
+        check_answered(&options)?;
         // A connection without a stream would have nothing to send.
         let clients = options.clients.min(records.map_or(u64::MAX, |r| r.streams as u64));
         let keys = options.keys.unwrap_or(u64::MAX);
@@ -119,7 +117,11 @@ impl Plan {
             None => 1,
         };
         let in_flight = options.in_flight.unwrap_or(by_default);
-        let callers = options.threads.unwrap_or(clients * in_flight);
+        let callers = match options.acks {
+            // Nobody waits for anything: -t and --in-flight mean nothing.
+            Acks::None if records.is_none() => clients,
+            _ => options.threads.unwrap_or(clients * in_flight),
+        };
         if callers > keys {
             return Err(PlanError::TooFewKeys { keys, callers });
         }
@@ -234,6 +236,11 @@ impl Plan {
         }
     }
 
+    /// Whether these are plain calls that nobody answers.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        self.options.acks == Acks::None && self.records.is_none()
+    }
+
     /// Whether replies say how many hold their call.
     pub(crate) fn asks_holders(&self) -> bool {
         self.options.acks == Acks::All
@@ -247,12 +254,28 @@ impl Plan {
     /// Whether reply bytes are compared.
     pub(crate) fn verify(&self) -> bool {
         let comparable = self.hadoop.as_ref().is_none_or(|settings| settings.compares);
-        self.options.verify == Verify::Full && comparable
+        self.options.verify == Verify::Full && comparable && self.options.acks != Acks::None
     }
 
     /// Addresses that are not this host's own loopback.
     pub(crate) fn remote_addresses(&self) -> impl Iterator<Item = &SocketAddr> {
         self.addresses.iter().filter(|address| !address::is_loopback(address))
+    }
+}
+
+/// What is about answers goes with calls that are answered.
+fn check_answered(options: &Options) -> Result<(), PlanError> {
+    let about_answers = [
+        ("--protocol hadoop", options.protocol == Protocol::Hadoop),
+        ("--stages", options.stages.is_some()),
+        ("--keys", options.keys.is_some()),
+        ("--payload-resp", options.payload_resp.is_some()),
+        ("--think", !options.think.is_zero()),
+        ("--callers turns", options.callers == CallerOrder::Turns),
+    ];
+    match about_answers.into_iter().find(|&(_, is_given)| is_given) {
+        Some((option, _)) if options.acks == Acks::None => Err(PlanError::Unanswered(option)),
+        _ => Ok(()),
     }
 }
 

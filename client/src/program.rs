@@ -50,9 +50,13 @@ fn prepare() -> Result<Plan, Exit> {
     }
     raise_open_files(&plan)?;
     for address in plan.remote_addresses().take(1) {
+        let load = match plan.is_unanswered() {
+            true => "as many calls as they take".to_owned(),
+            false => format!("{} calls in flight", plan.callers),
+        };
         notice::warning(format_args!(
-            "{address} is not this host: {} connections with {} calls in flight go out to it",
-            plan.connections, plan.callers
+            "{address} is not this host: {} connections with {load} go out to it",
+            plan.connections
         ));
     }
     let cpus = if plan.pins.is_empty() { plan.allowed_cpus.len() } else { distinct(&plan.pins) };

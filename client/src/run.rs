@@ -8,7 +8,7 @@ use crate::crew::{self, Crew, RunEvent, WorkerError};
 use crate::histogram_log::HistogramLog;
 use crate::intervals::{Interval, Intervals};
 use crate::latency::Latency;
-use crate::options::Switch;
+use crate::options::{Acks, Switch};
 use crate::outcome::{Extras, Ledger};
 use crate::plan::Plan;
 use crate::progress::Progress;
@@ -43,6 +43,8 @@ pub(crate) struct RunResult {
     /// At the begin and the end of the measured phase.
     pub(crate) before: Reading,
     pub(crate) after: Reading,
+    /// Of the server when all was over, if its count is not complete before.
+    pub(crate) last: Option<Snapshot>,
     pub(crate) timeline: Timeline,
     pub(crate) intervals: Vec<Interval>,
     /// Of --hlog, whole but not in its place.
@@ -273,8 +275,15 @@ impl Stage<'_> {
         }
     }
 
+    /// What nobody answers may be under way when the window ends.
+    fn last_snapshot(&self, before: &Reading) -> Option<Snapshot> {
+        let unanswered = self.plan.options.acks == Acks::None && before.server.is_some();
+        unanswered.then(|| remote_stats::ask(&self.plan.addresses)).flatten()
+    }
+
     fn finish(mut self, connect_latency: Latency, before: Reading, after: Reading) -> RunResult {
         self.progress.close();
+        let last = self.last_snapshot(&before);
         self.results.sort_by(|a, b| a.name.cmp(&b.name));
         let mut ledger = Ledger::new(extras(self.plan));
         for worker in &self.results {
@@ -296,6 +305,7 @@ impl Stage<'_> {
             start_ns: view.start_ns,
             end_ns: (view.end_ns != u64::MAX).then_some(view.end_ns),
             ended_ns,
+            last,
             before,
             after,
             timeline: self.timeline,

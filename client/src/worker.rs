@@ -12,6 +12,7 @@ use crate::control::{Control, Phase, View};
 use crate::conversation::{self, Framing};
 use crate::crew::RunEvent;
 use crate::flow::Flow;
+use crate::interval_clock::IntervalClock;
 use crate::keys::{KeyRange, Keys};
 use crate::link::{DELAY_TIMER, Delays, Link, NetDelay};
 use crate::load::{Load, LoadMeter};
@@ -22,11 +23,9 @@ use crate::stages::Sampler;
 use echo_common::clock::now_ns;
 use mio::event::Event;
 use mio::{Events, Poll, Token};
-use open_loop::OpenLoop;
-pub(crate) use open_loop::{ScheduleResult, TIMER};
+pub(crate) use open_loop::{OpenLoop, SENDS_PER_TURN, ScheduleResult, Standing, TIMER};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use thinking::Thinking;
 
@@ -72,6 +71,8 @@ pub(crate) struct WorkerResult {
     pub(crate) schedule: Option<ScheduleResult>,
     /// How often an emulated network could hold no more.
     pub(crate) net_delay_full: u64,
+    /// Connections whose end the server did not confirm, of those on which nothing is answered.
+    pub(crate) unheard: u64,
     /// When it had nothing left to do.
     pub(crate) ended_ns: u64,
     /// What lost connections had to say.
@@ -96,10 +97,7 @@ pub(crate) struct Worker<'a> {
     /// Read once per turn of the loop.
     now_ns: u64,
     next_scan_ns: u64,
-    /// The present interval, and when it ends.
-    interval: u64,
-    interval_end_ns: u64,
-    events: Sender<RunEvent>,
+    intervals: IntervalClock,
     desk: Desk,
     flow: Flow,
     load: LoadMeter,
@@ -158,9 +156,7 @@ impl<'a> Worker<'a> {
             budget_used_up: false,
             now_ns: now_ns(),
             next_scan_ns: 0,
-            interval: 0,
-            interval_end_ns: u64::MAX,
-            events,
+            intervals: IntervalClock::new(index, job.interval_ns, events),
             desk,
             flow: Flow::new(),
             load: LoadMeter::new(),
@@ -196,7 +192,7 @@ impl<'a> Worker<'a> {
             }
             self.now_ns = now_ns();
             self.deliver_due();
-            self.end_interval();
+            self.intervals.turn(self.view.start_ns, self.now_ns, &mut self.desk.ledger);
             self.send_due();
             self.end_pauses();
             self.scan();
@@ -209,13 +205,14 @@ impl<'a> Worker<'a> {
         self.publish();
         let outcomes = &self.desk.ledger.outcomes;
         assert_eq!(outcomes.started, outcomes.ended(), "every call has one outcome: {outcomes:?}");
-        self.give_part(true);
+        self.intervals.close(&mut self.desk.ledger);
         Ok(WorkerResult {
             ledger: self.desk.ledger,
             flow: self.flow,
             load,
             schedule,
             net_delay_full: self.delays.as_ref().map_or(0, Delays::full),
+            unheard: 0,
             ended_ns: self.now_ns,
             notes: self.notes,
         })
@@ -411,9 +408,6 @@ impl<'a> Worker<'a> {
 
     fn publish(&self) {
         let published = &self.job.control.published[self.index];
-        let outcomes = &self.desk.ledger.outcomes;
-        published.ok.store(outcomes.ok, Ordering::Relaxed);
-        published.failed.store(outcomes.not_ok(), Ordering::Relaxed);
-        published.in_flight.store(self.flow.in_flight(), Ordering::Relaxed);
+        published.note(&self.desk.ledger.outcomes, self.flow.in_flight());
     }
 }

@@ -45,6 +45,10 @@ impl<S: Read + Write> DelayedLink<S> {
         self.may_read = true;
     }
 
+    pub(super) fn socket(&self) -> &S {
+        &self.socket
+    }
+
     pub(super) fn holds(&self) -> bool {
         !self.out.is_empty()
     }

@@ -14,6 +14,7 @@ pub(crate) use delays::{DELAY_TIMER, Delays, Way};
 
 use mio::net::TcpStream;
 use std::io::{self, IoSlice, Read, Write};
+use std::net::Shutdown;
 
 /// A connection's way to its server and back; never blocks.
 #[derive(Debug)]
@@ -53,6 +54,14 @@ impl Link {
         match self {
             Link::Direct(_) => Ok(()),
             Link::Delayed(link) => link.deliver(),
+        }
+    }
+
+    /// Nothing more is written, and nothing is held: the server sees an end.
+    pub(crate) fn end_writing(&self) -> io::Result<()> {
+        match self {
+            Link::Direct(stream) => stream.shutdown(Shutdown::Write),
+            Link::Delayed(link) => link.socket().shutdown(Shutdown::Write),
         }
     }
 

@@ -171,6 +171,11 @@ impl Connection {
         self.link.holds()
     }
 
+    /// Nothing more is written: the server sees an end.
+    pub(super) fn end_writing(&self) -> io::Result<()> {
+        self.link.end_writing()
+    }
+
     /// Reads what has come and ends the calls it answers; returns the time of the last read. After
     /// a short read the socket is empty, unless the peer has `closed`.
     pub(super) fn read(&mut self, closed: bool, desk: &mut Desk<'_>) -> (ReadEnd, u64) {

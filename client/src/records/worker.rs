@@ -11,7 +11,9 @@ use crate::connect::{Connected, WAKER};
 use crate::connection::{Lost, ReadEnd};
 use crate::control::Phase;
 use crate::crew::RunEvent;
+use crate::farewell::Farewell;
 use crate::flow::Flow;
+use crate::interval_clock::IntervalClock;
 use crate::link::{DELAY_TIMER, Delays, Link, Way};
 use crate::load::LoadMeter;
 use crate::outcome::{Failure, Ledger};
@@ -43,6 +45,7 @@ struct RecordWorker<'a> {
     connections: Vec<Option<Connection>>,
     open_connections: usize,
     delays: Option<Delays>,
+    farewell: Farewell,
     /// Announces the next record that is due.
     timer: Timer,
     armed_ns: u64,
@@ -52,12 +55,9 @@ struct RecordWorker<'a> {
     /// Read once per turn of the loop.
     now_ns: u64,
     next_scan_ns: u64,
-    /// The present interval, and when it ends.
-    interval: u64,
-    interval_end_ns: u64,
+    intervals: IntervalClock,
     marks_taken: usize,
     backlog: [u64; 2],
-    events: Sender<RunEvent>,
     desk: Desk<'a>,
     flow: Flow,
     load: LoadMeter,
@@ -112,17 +112,16 @@ impl<'a> RecordWorker<'a> {
             open_connections: connections.len(),
             connections,
             delays,
+            farewell: Farewell::default(),
             timer,
             armed_ns: u64::MAX,
             unfinished,
             budget_used_up: false,
             now_ns: now_ns(),
             next_scan_ns: 0,
-            interval: 0,
-            interval_end_ns: u64::MAX,
             marks_taken: 0,
             backlog: [0; 2],
-            events,
+            intervals: IntervalClock::new(index, job.interval_ns, events),
             desk: Desk {
                 shape,
                 flags: job.flags,
@@ -148,7 +147,7 @@ impl<'a> RecordWorker<'a> {
         let mut events = Events::with_capacity(EVENTS_PER_TURN);
         self.supply();
         self.publish();
-        while !self.is_finished() {
+        while !self.is_over() {
             self.load.turn(&self.desk.view, self.now_ns);
             self.arm_timers()?;
             match self.poll.poll(&mut events, Some(self.poll_timeout())) {
@@ -166,7 +165,7 @@ impl<'a> RecordWorker<'a> {
             }
             self.now_ns = now_ns();
             self.deliver_due();
-            self.end_interval();
+            self.intervals.turn(self.desk.view.start_ns, self.now_ns, &mut self.desk.ledger);
             self.look_at_backlog();
             self.supply();
             self.scan();
@@ -178,6 +177,7 @@ impl<'a> RecordWorker<'a> {
     fn close(mut self) -> WorkerResult {
         let load = self.load.close(self.now_ns);
         let schedule = self.close_schedule();
+        let unheard = if self.is_unanswered() { self.open_connections as u64 } else { 0 };
         for connection in self.connections.iter_mut().flatten() {
             connection.end_all(u64::MAX, Failure::Abandoned, self.now_ns, &mut self.desk);
         }
@@ -190,7 +190,7 @@ impl<'a> RecordWorker<'a> {
         self.publish();
         let outcomes = &self.desk.ledger.outcomes;
         assert_eq!(outcomes.started, outcomes.ended(), "every call has one outcome: {outcomes:?}");
-        self.give_part(true);
+        self.intervals.close(&mut self.desk.ledger);
         let mut ledger = self.desk.ledger;
         ledger.records = Some(Box::new(self.desk.tally));
         self.notes.append(&mut self.desk.wrong);
@@ -200,6 +200,7 @@ impl<'a> RecordWorker<'a> {
             load,
             schedule,
             net_delay_full: self.delays.as_ref().map_or(0, Delays::full),
+            unheard,
             ended_ns: self.now_ns,
             notes: self.notes,
         }
@@ -375,6 +376,9 @@ impl<'a> RecordWorker<'a> {
         };
         let (open, now) = (connection.open() as u64, self.now_ns);
         self.open_connections -= 1;
+        if self.farewell.is_end(&lost) {
+            return;
+        }
         connection.end_all(u64::MAX, Failure::Lost(lost.kind), now, &mut self.desk);
         self.desk.ledger.connection_lost(lost.kind);
         self.desk.tally.totals.unsent += self.desk.accumulator.lose(index);

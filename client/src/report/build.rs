@@ -1,7 +1,7 @@
 //! From a finished run to its report.
 
 use super::checks::{self, Findings};
-use super::errors::errors;
+use super::errors::{ErrorKind, errors};
 use super::evidence::evidence;
 use super::keys::KeyFigures;
 use super::net_delay::NetDelayFigures;
@@ -16,7 +16,7 @@ use super::{
     WorkerFigures, ratio,
 };
 use crate::latency::Summary;
-use crate::options::Arrivals;
+use crate::options::{Acks, Arrivals};
 use crate::outcome::{LostKind, Outcomes};
 use crate::pacing::Pace;
 use crate::plan::Plan;
@@ -39,7 +39,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     let window = window(plan, &run);
     let calls_per_s = ratio(window.ok_replies as f64, window.seconds);
     let Durations { latency, failed, open_latencies, sent_mean_us, stages_us } =
-        durations(&mut run);
+        durations(&mut run, plan.is_unanswered());
     let Parties { server, cpu, workers, host } = parties(plan, &run);
     let evidence = Evidence {
         window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
@@ -47,8 +47,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     };
     let area: u128 = run.workers.iter().map(|w| w.result.flow.area_call_ns()).sum();
     let ok_mean = sent_mean_us.map(|mean_us| (outcomes.ok, mean_us));
-    let failed_mean = failed.map(|failed| (failed.count, failed.mean));
-    let little = little(area, &window, calls_per_s, ok_mean, failed_mean);
+    let little = little(area, &window, calls_per_s, ok_mean, failed.map(|f| (f.count, f.mean)));
     let open_loop = open_loop(plan, &run, calls_per_s);
     let counts = outcome_counts(&outcomes);
     let keys = KeyFigures::of(plan.options.keys, &run.ledger.key_findings, &counts);
@@ -76,6 +75,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         net_delay: NetDelayFigures::of(plan, &run),
         interrupted: run.interrupted.is_some(),
         signal: run.interrupted.map(signal_name),
+        unanswered: plan.is_unanswered(),
         outcomes: counts,
         late_replies: outcomes.late_replies,
         unexpected_replies: outcomes.unexpected_replies,
@@ -83,7 +83,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         connections_lost: outcomes.connections_lost.values().sum(),
         warmup_calls: outcomes.warmup_calls,
         warmup_failed: outcomes.warmup_failed,
-        errors: errors(&run.ledger, &format_duration(plan.options.timeout)),
+        errors: errors_of(plan, &run),
         faulty_calls: run.ledger.faulty.all(),
         notes: notes(plan, &run),
         elapsed_s: window.elapsed_s,
@@ -120,6 +120,11 @@ fn open_loop(plan: &Plan, run: &RunResult, calls_per_s: Option<f64>) -> Option<O
     Some(OpenLoopFigures::of(plan.pace.as_ref()?, schedules, started, calls_per_s))
 }
 
+fn errors_of(plan: &Plan, run: &RunResult) -> Vec<ErrorKind> {
+    let answered = plan.options.acks != Acks::None;
+    errors(&run.ledger, &format_duration(plan.options.timeout), answered)
+}
+
 fn rates(run: &RunResult) -> Rates {
     let rate = |minutes| run.timeline.rate_of_last(minutes);
     Rates { m1: rate(1), m5: rate(5), m15: rate(15) }
@@ -142,9 +147,10 @@ struct Durations {
     stages_us: Option<StageFigures>,
 }
 
-fn durations(run: &mut RunResult) -> Durations {
+fn durations(run: &mut RunResult, unanswered: bool) -> Durations {
     let latency = run.ledger.latency.summary();
-    let open_latencies = run.ledger.open_times.as_mut().map(|times| OpenLatencies::of(times));
+    let times = run.ledger.open_times.as_mut().filter(|_| !unanswered);
+    let open_latencies = times.map(|times| OpenLatencies::of(times));
     let sent_mean_us = match &open_latencies {
         Some(open) => open.service.mean,
         None => latency.map(|latency| latency.mean),

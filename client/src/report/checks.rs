@@ -1,6 +1,7 @@
 //! Whether a report believes itself. Every check has its numbers; what cannot be known is unknown
 //! and not passed.
 
+mod acks;
 mod records;
 
 use super::keys::KeyFigures;
@@ -10,6 +11,7 @@ use super::server::ServerFigures;
 use super::stages::StageFigures;
 use super::verdict::percent;
 use super::{HostFigures, Little, OutcomeCounts, ratio};
+use crate::options::Acks;
 use crate::plan::Plan;
 use crate::run::RunResult;
 use crate::timeline::Thirds;
@@ -75,6 +77,10 @@ pub(super) struct ByRun {
     in_turn: bool,
     /// Replies that came before enough followers held the call, if they say so.
     early_acks: Option<u64>,
+    /// Under --acks 0.
+    unanswered: Option<acks::Unanswered>,
+    /// Calls that the server read until all was over, if it was asked then.
+    server_calls: Option<u64>,
     /// Whether calls were under way when the server was asked for the second time.
     cut: bool,
     /// Between the two readings of the host's counters.
@@ -102,9 +108,15 @@ pub(super) fn of_run<'a>(
         callers: plan.callers as f64,
         in_turn: plan.in_flight_per_connection() == 1,
         early_acks: plan.asks_holders().then_some(run.ledger.outcomes.early_acks),
+        unanswered: (plan.options.acks == Acks::None).then(|| acks::Unanswered::of(plan, run)),
+        server_calls: server_calls(run),
         cut: run.end_ns.is_some(),
         window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
     }))
+}
+
+fn server_calls(run: &RunResult) -> Option<u64> {
+    run.last.as_ref()?.calls.checked_sub(run.before.server.as_ref()?.calls)
 }
 
 /// Whether the server had our connections only, and the one on which it was asked.
@@ -122,7 +134,8 @@ fn checks(found: &Findings<'_>) -> Vec<Check> {
         Some(open_loop) => checks.push(achieved(open_loop, "calls")),
     }
     checks.extend(found.records.into_iter().flat_map(|of| records::checks(of, found.by.in_turn)));
-    checks.extend(found.by.early_acks.map(acks_held));
+    checks.extend(found.by.early_acks.map(acks::held));
+    checks.extend(found.by.unanswered.as_ref().map(acks::server_read_all));
     checks.push(steady(found.by.thirds));
     checks.extend(found.stages.map(stages));
     checks.extend(found.keys.map(keys));
@@ -158,14 +171,6 @@ fn sums(found: &Findings<'_>) -> Check {
         ("by_interval", Some((found.by.intervals.0 + found.by.intervals.1) as f64)),
     ];
     check("outcomes_add_up", Some(ok), text, &numbers)
-}
-
-fn acks_held(early: u64) -> Check {
-    let text = match early {
-        0 => "every call was held by as many as had to before it was answered".to_owned(),
-        _ => format!("{} calls were answered before enough followers held them", grouped(early)),
-    };
-    check("acks_held", Some(early == 0), text, &[("early_acks", Some(early as f64))])
 }
 
 fn littles_law(little: &Little) -> Check {
@@ -262,7 +267,8 @@ fn keys(keys: &KeyFigures) -> Check {
 
 fn server_agrees(found: &Findings<'_>) -> Check {
     let ours = found.outcomes.started as f64;
-    let theirs = found.server.map(|server| server.calls as f64);
+    let theirs = found.by.server_calls.or(found.server.map(|server| server.calls));
+    let theirs = theirs.map(|calls| calls as f64);
     let numbers = [("client_calls", Some(ours)), ("server_calls", theirs)];
     let Some(theirs) = theirs else {
         let text = "the server's counters are not known".to_owned();
@@ -272,9 +278,13 @@ fn server_agrees(found: &Findings<'_>) -> Check {
         let text = "the server has other clients".to_owned();
         return check("server_agrees", None, text, &numbers);
     }
+    if found.by.unanswered.is_some() && found.by.warmed_up {
+        let text = "calls of the warm-up were under way when it began".to_owned();
+        return check("server_agrees", None, text, &numbers);
+    }
     let in_flight = found.little.mean_in_flight.unwrap_or(0.0);
     let under_way = found.by.callers.min(UNDER_WAY * in_flight + 10.0);
-    let at_end = if found.by.cut { under_way } else { 0.0 };
+    let at_end = if found.by.cut && found.by.server_calls.is_none() { under_way } else { 0.0 };
     let at_start = if found.by.warmed_up { WARMUP_BLUR * ours + under_way } else { 0.0 };
     let may_differ = found.outcomes.not_ok() as f64 + at_end + at_start;
     let ok = (ours - theirs).abs() <= may_differ;

@@ -22,8 +22,9 @@ pub(crate) struct ErrorKind {
     pub(crate) connections: u64,
 }
 
-/// All kinds that occurred.
-pub(crate) fn errors(ledger: &Ledger, timeout: &str) -> Vec<ErrorKind> {
+/// All kinds that occurred. Calls that are not `answered` are late when they are not written.
+pub(crate) fn errors(ledger: &Ledger, timeout: &str, answered: bool) -> Vec<ErrorKind> {
+    let what = if answered { "no reply" } else { "not written" };
     let outcomes = &ledger.outcomes;
     let plain = |outcome: &'static str, cause: &str, text: String, calls: u64| ErrorKind {
         outcome,
@@ -41,11 +42,11 @@ pub(crate) fn errors(ledger: &Ledger, timeout: &str) -> Vec<ErrorKind> {
             "reply with wrong bytes or length".to_owned(),
             outcomes.mismatch,
         ),
-        plain("timed_out", "timeout", format!("no reply within {timeout}"), outcomes.timed_out),
+        plain("timed_out", "timeout", format!("{what} within {timeout}"), outcomes.timed_out),
         plain(
             "abandoned",
             "abandoned",
-            "no reply before the run was over".to_owned(),
+            format!("{what} before the run was over"),
             outcomes.abandoned,
         ),
     ];
@@ -133,7 +134,7 @@ mod tests {
         ledger.connection_lost(LostKind::Os(104));
         ledger.connection_lost(LostKind::Os(111));
         ledger.error_text(Reason::Status(3), b"queue full\x1b[2J");
-        let errors = errors(&ledger, "30s");
+        let errors = errors(&ledger, "30s", true);
         assert_eq!(errors.len(), ways.len() + 1, "and a connection without calls");
         assert_eq!(errors.iter().map(|e| e.calls).sum::<u64>(), ledger.outcomes.not_ok());
         let causes: std::collections::BTreeSet<_> =

@@ -53,6 +53,9 @@ pub(crate) struct Report {
     pub(crate) interrupted: bool,
     /// The signal that interrupted the run.
     pub(crate) signal: Option<&'static str>,
+    /// Whether these are plain calls that nobody answers, so that there is no latency.
+    #[serde(skip)]
+    pub(crate) unanswered: bool,
     pub(crate) outcomes: OutcomeCounts,
     pub(crate) late_replies: u64,
     pub(crate) unexpected_replies: u64,
@@ -62,9 +65,9 @@ pub(crate) struct Report {
     pub(crate) warmup_calls: u64,
     pub(crate) warmup_failed: u64,
     pub(crate) errors: Vec<errors::ErrorKind>,
-    /// What lost connections had to say.
     /// The first of the calls that went wrong, by name.
     pub(crate) faulty_calls: Vec<FaultyCall>,
+    /// What lost connections had to say.
     pub(crate) notes: Vec<String>,
     pub(crate) elapsed_s: f64,
     pub(crate) calls_per_s: Option<f64>,

@@ -16,10 +16,10 @@ use std::path::PathBuf;
 pub(crate) struct Settings {
     pub(crate) addresses: Vec<String>,
     pub(crate) connections: usize,
-    /// Calls in flight over all connections at most.
-    pub(crate) callers: usize,
-    /// Calls in flight on one connection at most.
-    pub(crate) in_flight_per_connection: usize,
+    /// Calls in flight over all connections at most; none of plain calls that nobody answers.
+    pub(crate) callers: Option<usize>,
+    /// Calls in flight on one connection at most; none of those, too.
+    pub(crate) in_flight_per_connection: Option<usize>,
     /// Whether callers go from connection to connection.
     pub(crate) callers_rotate: bool,
     /// Between the end of a call and its caller's next one.
@@ -28,6 +28,7 @@ pub(crate) struct Settings {
     pub(crate) worker_cpus: Option<String>,
     /// None of calls with records, which differ.
     pub(crate) payload_bytes: Option<u64>,
+    /// None of those, and of calls that nobody answers.
     pub(crate) reply_payload_bytes: Option<u64>,
     /// What is in force: bytes that need not be those of the call are not compared.
     pub(crate) verify: Verify,
@@ -97,6 +98,11 @@ pub(crate) struct OptionValues {
 }
 
 impl OptionValues {
+    /// Whether calls, or records in calls, are answered.
+    pub(crate) fn are_answered(&self) -> bool {
+        self.acks != Acks::None
+    }
+
     /// The calls that were asked for.
     pub(crate) fn calls(&self) -> Option<u64> {
         self.calls.filter(|_| self.streams.is_none())
@@ -106,17 +112,19 @@ impl OptionValues {
 pub(crate) fn settings(plan: &Plan, open_files: u64) -> Settings {
     let options = &plan.options;
     let plain = plan.records.is_none();
+    let answered = !plan.is_unanswered();
+    let reply_bytes = options.payload_resp.unwrap_or(options.payload);
     Settings {
         addresses: plan.addresses.iter().map(ToString::to_string).collect(),
         connections: plan.connections,
-        callers: plan.callers,
-        in_flight_per_connection: plan.in_flight_per_connection(),
+        callers: answered.then_some(plan.callers),
+        in_flight_per_connection: answered.then(|| plan.in_flight_per_connection()),
         callers_rotate: plan.callers_rotate(),
         think_time_us: clock::ns(options.think) / 1000,
         workers: plan.workers,
         worker_cpus: (!plan.pins.is_empty()).then(|| format_cpu_list(&plan.pins)),
         payload_bytes: plain.then_some(options.payload),
-        reply_payload_bytes: plain.then(|| options.payload_resp.unwrap_or(options.payload)),
+        reply_payload_bytes: (plain && answered).then_some(reply_bytes),
         verify: if plan.verify() { Verify::Full } else { Verify::None },
         hadoop: plan.hadoop.as_ref().map(|settings| HadoopSettings {
             service: settings.service.to_string(),
@@ -145,7 +153,10 @@ pub(crate) fn option_values(plan: &Plan) -> OptionValues {
         clients: options.clients,
         threads: options.threads,
         // Its default depends on the loop.
-        in_flight: options.threads.is_none().then_some((plan.callers / plan.connections) as u64),
+        in_flight: match options.threads {
+            None if !plan.is_unanswered() => Some((plan.callers / plan.connections) as u64),
+            _ => options.in_flight,
+        },
         // freon's default is in force if nothing else ends the run.
         calls: plan.count(),
         callers: options.callers,

@@ -1,6 +1,7 @@
 //! The report for people: freon's block first, in freon's layout, then what freon leaves out.
 
 mod keyed;
+mod load;
 mod records;
 mod tables;
 
@@ -8,16 +9,9 @@ use super::page::{NAME_WIDTH, Page, WIDTH};
 use super::server::{ServerFigures, ThreadFigures};
 use super::verdict::percent;
 use super::{Figures, Report};
-use crate::options::{ClientIds, Verify};
-use echo_common::quantity::{format_duration, format_size, grouped};
+use echo_common::quantity::grouped;
 use std::fmt::Write;
-use std::time::Duration;
 
-const CLOSED_LOOP: &str = "; latency is from the sending of a call to the reading of its reply; \
-    min, max and mean are exact, percentiles to 0.1 %";
-const OPEN_LOOP: &str = "open: calls are sent by a schedule, whether earlier ones were answered or \
-    not; latency is the response time, from when a call was due to the reading of its reply; min, \
-    max and mean are exact, percentiles to 0.1 %";
 /// Rows of a table of threads; the busiest are shown.
 const ROWS_MAX: usize = 32;
 
@@ -26,7 +20,7 @@ pub(crate) fn text(report: &Report) -> String {
     let mut page = Page { out: String::new() };
     freon_block(&mut page, report);
     outcomes(&mut page, report);
-    load(&mut page, report);
+    load::load(&mut page, report);
     if let Some(open) = &report.open_loop {
         tables::open_loop(&mut page, report, open);
     }
@@ -88,7 +82,10 @@ fn freon_block(page: &mut Page, report: &Report) {
             page.field(name, per_second(rate));
         }
     }
-    latencies(page, &report.latency_us);
+    match report.unanswered {
+        true => page.field("latency", "none: nothing is answered (--acks 0)"),
+        false => latencies(page, &report.latency_us),
+    }
     page.line("");
     page.line("");
     page.line(format!("Total execution time (sec): {}", report.elapsed_s.round()));
@@ -171,85 +168,6 @@ fn outcomes(page: &mut Page, report: &Report) {
     for note in &report.notes {
         page.field("note", note);
     }
-}
-
-fn load(page: &mut Page, report: &Report) {
-    let settings = &report.settings;
-    page.section("Load");
-    let loop_text = match report.open_loop {
-        Some(_) => OPEN_LOOP.to_owned(),
-        None => {
-            let think = Duration::from_micros(settings.think_time_us);
-            let when = match settings.think_time_us {
-                0 => "as soon as its call has ended (think time 0)".to_owned(),
-                _ => format!("{} after the end of its call (think time)", format_duration(think)),
-            };
-            format!("closed: a caller calls again {when}{CLOSED_LOOP}")
-        }
-    };
-    page.field("loop", loop_text);
-    if let Some(delay) = &report.net_delay {
-        page.field("network", delay.words());
-    }
-    let connect = &report.connect_us;
-    let ms = |us: Option<f64>| us.map_or("n/a".to_owned(), |us| format!("{:.3}", us / 1e3));
-    page.field(
-        "connections",
-        format!(
-            "{}, set up before the clock started; each took {} ms on average, 99% {} ms, max {} ms",
-            grouped(settings.connections as u64),
-            ms(connect.mean),
-            ms(connect.p99),
-            ms(connect.max)
-        ),
-    );
-    let callers = settings.callers as u64;
-    let open = report.open_loop.is_some();
-    let how = if settings.callers_rotate {
-        "going from connection to connection".to_owned()
-    } else {
-        format!("at most {} in flight on a connection", settings.in_flight_per_connection)
-    };
-    page.field(
-        "callers",
-        format!(
-            "{}{}, {how}; worker threads: {}",
-            if open { "at most " } else { "" },
-            grouped(callers),
-            settings.workers
-        ),
-    );
-    if let Some(hadoop) = &settings.hadoop {
-        let ids = match hadoop.client_id {
-            ClientIds::Own => "each connection has a client id of its own",
-            ClientIds::Shared => "all connections have one client id",
-        };
-        let (service, user) = (&hadoop.service, hadoop.user.escape_debug());
-        let text = format!("Hadoop RPC version 9, service {service}, user {user}; {ids}");
-        page.field("protocol", text);
-    }
-    let check = match settings.verify {
-        Verify::Full => "every byte compared",
-        Verify::None => "only id and length checked",
-    };
-    let payload = match (settings.payload_bytes, settings.reply_payload_bytes) {
-        (Some(out), Some(back)) => {
-            format!("{} out, {} back, {check}", format_size(out), format_size(back))
-        }
-        _ => format!("records, {check}"),
-    };
-    page.field("payload", payload);
-    let little = &report.little;
-    let number = |value: Option<f64>| value.map_or("n/a".to_owned(), |v| format!("{v:.3}"));
-    page.field(
-        "in flight",
-        format!(
-            "{} on average, measured; rate x mean latency = {}, ratio {}",
-            number(little.mean_in_flight),
-            number(little.x_times_r),
-            number(little.ratio)
-        ),
-    );
 }
 
 fn cpu(page: &mut Page, report: &Report) {

@@ -2,7 +2,6 @@
 
 use super::Worker;
 use crate::control::Phase;
-use crate::crew::RunEvent;
 use std::time::Duration;
 
 impl Worker<'_> {
@@ -47,7 +46,7 @@ impl Worker<'_> {
         if !self.unfinished.is_empty() || behind && self.may_start() {
             return Duration::ZERO;
         }
-        let mut until = self.next_scan_ns.min(self.interval_end_ns);
+        let mut until = self.next_scan_ns.min(self.intervals.end_ns());
         if self.view.phase != Phase::WarmUp {
             until = until.min(self.view.leave_ns);
         }
@@ -73,25 +72,5 @@ impl Worker<'_> {
 
     pub(super) fn is_past_end(&self) -> bool {
         self.now_ns >= self.view.end_ns
-    }
-
-    /// At the end of an interval, gives main what was recorded in it.
-    pub(super) fn end_interval(&mut self) {
-        let (start_ns, length_ns) = (self.view.start_ns, self.job.interval_ns);
-        if self.interval_end_ns == u64::MAX {
-            self.interval_end_ns = start_ns.saturating_add(length_ns);
-        }
-        if self.now_ns < self.interval_end_ns {
-            return;
-        }
-        self.give_part(false);
-        self.interval = (self.now_ns - start_ns) / length_ns;
-        self.interval_end_ns = start_ns + (self.interval + 1) * length_ns;
-    }
-
-    pub(super) fn give_part(&mut self, is_last: bool) {
-        let part = self.desk.ledger.take_part(self.interval, is_last);
-        // Main listens until all workers have ended.
-        let _ = self.events.send(RunEvent::Part(self.index, part));
     }
 }

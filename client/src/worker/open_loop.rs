@@ -1,4 +1,5 @@
 //! The open loop of a worker: calls are sent when the schedule says, not when a caller is free.
+//! [`OpenLoop`] keeps the schedule, for calls that nobody answers, too.
 
 use super::{Job, Worker};
 use crate::callers::Rotation;
@@ -15,7 +16,7 @@ use std::time::Duration;
 /// The poll token of the timer that announces the next call.
 pub(crate) const TIMER: Token = Token(usize::MAX - 1);
 /// Calls sent in one turn of the event loop; then replies have their turn.
-const SENDS_PER_TURN: usize = 256;
+pub(crate) const SENDS_PER_TURN: usize = 256;
 
 /// What became of a worker's schedule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,25 +33,34 @@ pub(crate) struct ScheduleResult {
 
 /// A worker's schedule and where it stands.
 #[derive(Debug)]
-pub(super) struct OpenLoop {
+pub(crate) struct OpenLoop {
     pace: Pace,
     schedule: Schedule,
     timer: Timer,
     /// When the timer will fire; `u64::MAX` if it is not set.
     armed_ns: u64,
     /// The connection after the one that was called last.
-    cursor: usize,
+    pub(crate) cursor: usize,
     /// Connections with calls of this turn to write.
-    touched: Vec<usize>,
-    /// When a due call last found no place; the call then waits for a reply.
+    pub(crate) touched: Vec<usize>,
+    /// When a due call last found no place; the call then waits for one.
     full_ns: Option<u64>,
     marks_taken: usize,
     result: ScheduleResult,
 }
 
+/// What a look at the backlog needs to know of the worker.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    pub(crate) now_ns: u64,
+    /// Calls that were sent and have not ended.
+    pub(crate) in_flight: u64,
+    pub(crate) budget_used_up: bool,
+}
+
 impl OpenLoop {
     /// The loop of worker `index`, its timer registered with `poll`; none if the loop is closed.
-    pub(super) fn begin(job: &Job, index: usize, poll: &Poll) -> io::Result<Option<Box<OpenLoop>>> {
+    pub(crate) fn begin(job: &Job, index: usize, poll: &Poll) -> io::Result<Option<Box<OpenLoop>>> {
         let Some(pace) = job.pace else {
             return Ok(None);
         };
@@ -70,19 +80,25 @@ impl OpenLoop {
     }
 
     /// The timer has fired.
-    pub(super) fn fired(&mut self) {
+    pub(crate) fn fired(&mut self) {
         self.timer.acknowledge();
         self.armed_ns = u64::MAX;
     }
 
     /// Whether a call is due that only this worker's next turn can send.
-    pub(super) fn is_behind(&self, now_ns: u64) -> bool {
+    pub(crate) fn is_behind(&self, now_ns: u64) -> bool {
         self.full_ns.is_none() && self.schedule.next_ns() <= now_ns
+    }
+
+    /// When the next call is due.
+    #[inline]
+    pub(crate) fn next_ns(&self) -> u64 {
+        self.schedule.next_ns()
     }
 
     /// Sets the timer to what comes first: the next call, unless that waits for room, the next look
     /// at the backlog, or the end of the window.
-    fn arm(&mut self, view: &View) -> io::Result<()> {
+    pub(crate) fn arm(&mut self, view: &View) -> io::Result<()> {
         let call_ns = if self.full_ns.is_none() { self.schedule.next_ns() } else { u64::MAX };
         let mark_ns = self.next_mark_ns(view).map_or(u64::MAX, |(mark_ns, _)| mark_ns);
         let at_ns = call_ns.min(mark_ns).min(view.end_ns);
@@ -93,12 +109,60 @@ impl OpenLoop {
         self.timer.set(Duration::from_nanos(at_ns.saturating_sub(now_ns())))
     }
 
-    /// Takes note of a call that is sent at last.
-    fn note_lag(&mut self, due_ns: u64, now_ns: u64) {
+    /// The next call is due and finds no place.
+    pub(crate) fn found_no_place(&mut self, now_ns: u64) {
+        self.full_ns = Some(now_ns);
+    }
+
+    /// The next call is sent: goes on to the one after it.
+    #[inline]
+    pub(crate) fn sent(&mut self, now_ns: u64) {
+        let due_ns = self.schedule.next_ns();
         if self.full_ns.is_some_and(|full_ns| due_ns <= full_ns) {
             self.result.held_back += 1;
             self.result.worst_lag_ns = self.result.worst_lag_ns.max(elapsed_ns(due_ns, now_ns));
         }
+        self.schedule.step();
+        if self.schedule.next_ns() > now_ns {
+            self.full_ns = None;
+        }
+    }
+
+    /// Notes the calls that are due and have not ended, twice: whether they grow in number tells
+    /// whether the rate can be kept up.
+    pub(crate) fn look_at_backlog(&mut self, view: &View, at: Standing) {
+        while let Some((mark_ns, end_ns)) = self.next_mark_ns(view)
+            && at.now_ns >= mark_ns
+        {
+            self.take_mark(view, at, end_ns);
+        }
+    }
+
+    /// The schedule is over, one way or the other.
+    pub(crate) fn close(mut self, view: &View, at: Standing) -> ScheduleResult {
+        while let Some((_, end_ns)) = self.next_mark_ns(view) {
+            self.take_mark(view, at, end_ns);
+        }
+        let unsent = self.owed(view, at, u64::MAX);
+        let mut result = self.result;
+        if unsent > 0 && self.full_ns.is_some() {
+            let until_ns = at.now_ns.min(view.end_ns);
+            let lag_ns = elapsed_ns(self.schedule.next_ns(), until_ns);
+            result.worst_lag_ns = result.worst_lag_ns.max(lag_ns);
+        }
+        result.unsent = unsent;
+        result
+    }
+
+    fn take_mark(&mut self, view: &View, at: Standing, end_ns: u64) {
+        self.result.backlog[self.marks_taken] = at.in_flight + self.owed(view, at, end_ns);
+        self.marks_taken += 1;
+    }
+
+    /// Calls that should have been sent by now.
+    fn owed(&self, view: &View, at: Standing, end_ns: u64) -> u64 {
+        let until_ns = at.now_ns.min(end_ns).min(view.end_ns);
+        if at.budget_used_up { 0 } else { self.schedule.due_before(until_ns) }
     }
 
     /// The moment of the next look at the backlog, and the end of the schedule.
@@ -118,7 +182,7 @@ impl Worker<'_> {
         let Some(mut open_loop) = self.open_loop.take() else {
             return;
         };
-        self.look_at_backlog(&mut open_loop);
+        open_loop.look_at_backlog(&self.view, self.standing());
         for _ in 0..SENDS_PER_TURN {
             if !self.send_next(&mut open_loop) {
                 break;
@@ -132,13 +196,13 @@ impl Worker<'_> {
 
     /// Sends the next call, if it is due and there is room for it.
     fn send_next(&mut self, open_loop: &mut OpenLoop) -> bool {
-        let (now, due_ns) = (self.now_ns, open_loop.schedule.next_ns());
+        let (now, due_ns) = (self.now_ns, open_loop.next_ns());
         let measured = due_ns >= self.view.start_ns;
         if due_ns > now || !self.may_start() {
             return false;
         }
         let Some(index) = self.place(&mut open_loop.cursor) else {
-            open_loop.full_ns = Some(now);
+            open_loop.found_no_place(now);
             return false;
         };
         let granted = !measured || !self.job.control.budget.take(1).is_empty();
@@ -154,11 +218,7 @@ impl Worker<'_> {
         }
         connection.start_due(due_ns, measured, now, &mut self.desk);
         self.flow.started(1, now, &self.view);
-        open_loop.note_lag(due_ns, now);
-        open_loop.schedule.step();
-        if open_loop.schedule.next_ns() > now {
-            open_loop.full_ns = None;
-        }
+        open_loop.sent(now);
         true
     }
 
@@ -184,42 +244,17 @@ impl Worker<'_> {
         }
     }
 
-    /// Notes the calls that are due and not answered, twice: whether they grow in number tells
-    /// whether the rate can be kept up.
-    fn look_at_backlog(&mut self, open_loop: &mut OpenLoop) {
-        while let Some((mark_ns, end_ns)) = open_loop.next_mark_ns(&self.view)
-            && self.now_ns >= mark_ns
-        {
-            self.take_mark(open_loop, end_ns);
+    fn standing(&self) -> Standing {
+        Standing {
+            now_ns: self.now_ns,
+            in_flight: self.flow.in_flight(),
+            budget_used_up: self.budget_used_up,
         }
-    }
-
-    fn take_mark(&self, open_loop: &mut OpenLoop, end_ns: u64) {
-        let owed = self.owed(open_loop, end_ns);
-        open_loop.result.backlog[open_loop.marks_taken] = self.flow.in_flight() + owed;
-        open_loop.marks_taken += 1;
-    }
-
-    /// Calls that should have been sent by now.
-    fn owed(&self, open_loop: &OpenLoop, end_ns: u64) -> u64 {
-        let until_ns = self.now_ns.min(end_ns).min(self.view.end_ns);
-        if self.budget_used_up { 0 } else { open_loop.schedule.due_before(until_ns) }
     }
 
     /// The schedule is over, one way or the other.
     pub(super) fn close_schedule(&mut self) -> Option<ScheduleResult> {
-        let mut open_loop = self.open_loop.take()?;
-        while let Some((_, end_ns)) = open_loop.next_mark_ns(&self.view) {
-            self.take_mark(&mut open_loop, end_ns);
-        }
-        let unsent = self.owed(&open_loop, u64::MAX);
-        let result = &mut open_loop.result;
-        if unsent > 0 && open_loop.full_ns.is_some() {
-            let until_ns = self.now_ns.min(self.view.end_ns);
-            let lag_ns = elapsed_ns(open_loop.schedule.next_ns(), until_ns);
-            result.worst_lag_ns = result.worst_lag_ns.max(lag_ns);
-        }
-        result.unsent = unsent;
-        Some(*result)
+        let open_loop = self.open_loop.take()?;
+        Some(open_loop.close(&self.view, self.standing()))
     }
 }

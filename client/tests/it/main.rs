@@ -15,4 +15,5 @@ mod pair;
 mod readme;
 mod records;
 mod reports;
+mod unanswered;
 mod usage;

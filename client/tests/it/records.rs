@@ -307,7 +307,6 @@ fn options_of_records_are_refused_with_what_is_allowed() {
     refused("--streams 9 --buffer-bytes 1000", &["--buffer-bytes 1000", "at least 1152"]);
     refused("--streams 1 --protocol hadoop", &["--streams", "native"]);
     refused("--acks all --protocol hadoop", &["--acks", "native"]);
-    refused("--acks 0", &["--acks 0", "--streams", "allowed with plain calls: 1, all"]);
     refused("--acks 2", &["--acks", "all"]);
 }
 

@@ -2,12 +2,11 @@
 
 use super::{Connection, Desk, RecordWorker, ScheduleResult};
 use crate::control::Phase;
-use crate::crew::RunEvent;
 use crate::link::Delays;
 use crate::outcome::Failure;
 use echo_common::clock::now_ns;
+use echo_common::wire::native::FLAG_NO_REPLY;
 use std::io;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 impl Desk<'_> {
@@ -41,7 +40,8 @@ impl RecordWorker<'_> {
         if !self.unfinished.is_empty() || behind {
             return Duration::ZERO;
         }
-        let mut until = self.next_scan_ns.min(self.interval_end_ns);
+        let mut until = self.next_scan_ns.min(self.intervals.end_ns());
+        until = until.min(self.farewell.until_ns());
         if self.desk.view.phase != Phase::WarmUp {
             until = until.min(self.desk.view.leave_ns);
         }
@@ -50,17 +50,42 @@ impl RecordWorker<'_> {
         Duration::from_millis(ns.div_ceil(1_000_000))
     }
 
-    pub(super) fn is_finished(&self) -> bool {
+    /// Whether nobody answers.
+    pub(super) fn is_unanswered(&self) -> bool {
+        self.desk.flags & FLAG_NO_REPLY != 0
+    }
+
+    /// Whether there is nothing left to do. When all is written that nobody answers, takes leave of
+    /// the server first.
+    pub(super) fn is_over(&mut self) -> bool {
         if self.open_connections == 0 {
             return true;
         }
-        let more = self.may_create()
+        let is_leaving = self.now_ns >= self.desk.view.leave_ns.min(self.farewell.until_ns());
+        if self.may_go_on() || self.flow.in_flight() > 0 && !is_leaving {
+            return false;
+        }
+        if is_leaving || !self.is_unanswered() {
+            return true;
+        }
+        let holds = self.connections.iter().flatten().any(Connection::holds);
+        if self.farewell.step(holds, self.now_ns, self.job) {
+            for index in 0..self.connections.len() {
+                let connection = self.connections[index].as_ref();
+                if let Err(error) = connection.map_or(Ok(()), Connection::end_writing) {
+                    self.broken(index, &error);
+                }
+            }
+        }
+        self.open_connections == 0
+    }
+
+    /// Whether there are more records to send.
+    fn may_go_on(&self) -> bool {
+        self.may_create()
             || self.desk.may_send(self.now_ns)
                 && !self.desk.accumulator.is_endless()
-                && self.desk.accumulator.waiting() > 0;
-        let under_way =
-            self.flow.in_flight() > 0 || self.connections.iter().flatten().any(Connection::holds);
-        !more && (!under_way || self.now_ns >= self.desk.view.leave_ns)
+                && self.desk.accumulator.waiting() > 0
     }
 
     /// Ends calls whose time is over. A coarse look now and then: no call has a clock of its own.
@@ -90,32 +115,9 @@ impl RecordWorker<'_> {
         }
     }
 
-    /// At the end of an interval, gives main what was recorded in it.
-    pub(super) fn end_interval(&mut self) {
-        let (start_ns, length_ns) = (self.desk.view.start_ns, self.job.interval_ns);
-        if self.interval_end_ns == u64::MAX {
-            self.interval_end_ns = start_ns.saturating_add(length_ns);
-        }
-        if self.now_ns < self.interval_end_ns {
-            return;
-        }
-        self.give_part(false);
-        self.interval = (self.now_ns - start_ns) / length_ns;
-        self.interval_end_ns = start_ns + (self.interval + 1) * length_ns;
-    }
-
-    pub(super) fn give_part(&mut self, is_last: bool) {
-        let part = self.desk.ledger.take_part(self.interval, is_last);
-        // Main listens until all workers have ended.
-        let _ = self.events.send(RunEvent::Part(self.index, part));
-    }
-
     pub(super) fn publish(&self) {
         let published = &self.job.control.published[self.index];
-        let outcomes = &self.desk.ledger.outcomes;
-        published.ok.store(outcomes.ok, Ordering::Relaxed);
-        published.failed.store(outcomes.not_ok(), Ordering::Relaxed);
-        published.in_flight.store(self.flow.in_flight(), Ordering::Relaxed);
+        published.note(&self.desk.ledger.outcomes, self.flow.in_flight());
     }
 
     /// The moment of the next look at the backlog, and the end of the schedule.

@@ -15,17 +15,19 @@ pub(super) const TABLE_HEAD: &str =
 /// How the schedule was kept, and what latency is made of.
 pub(super) fn open_loop(page: &mut Page, report: &Report, open: &OpenLoopFigures) {
     page.section("Open loop");
-    page.line(TABLE_HEAD);
-    let rows = [
-        ("response", report.response_us),
-        ("= delay", report.delay_us),
-        ("+ service", report.service_us),
-    ];
-    for (name, figures) in rows {
-        let f = figures.unwrap_or_default();
-        page.line(row(name, [f.mean, f.p50, f.p95, f.p99, f.max]));
+    if !report.unanswered {
+        page.line(TABLE_HEAD);
+        let rows = [
+            ("response", report.response_us),
+            ("= delay", report.delay_us),
+            ("+ service", report.service_us),
+        ];
+        for (name, figures) in rows {
+            let f = figures.unwrap_or_default();
+            page.line(row(name, [f.mean, f.p50, f.p95, f.p99, f.max]));
+        }
+        page.line("");
     }
-    page.line("");
     let arrivals = match open.arrivals {
         Arrivals::Uniform => "evenly spaced",
         Arrivals::Poisson => "at random (Poisson)",
@@ -38,12 +40,15 @@ pub(super) fn open_loop(page: &mut Page, report: &Report, open: &OpenLoopFigures
             grouped(open.unsent)
         ),
     );
+    let by = match report.settings.callers {
+        Some(callers) => format!("the bound of {} in flight", grouped(callers as u64)),
+        None => "sockets that took no more".to_owned(),
+    };
     page.field(
         "held back",
         format!(
-            "{} times by the bound of {} in flight, worst lag {:.3} ms",
+            "{} times by {by}, worst lag {:.3} ms",
             grouped(open.held_back),
-            grouped(report.settings.callers as u64),
             open.worst_lag_us / 1e3
         ),
     );

@@ -1,0 +1,69 @@
+//! The checks of who must have a call before it is done.
+
+use super::{Check, check};
+use crate::plan::Plan;
+use crate::run::RunResult;
+use echo_common::quantity::{format_duration, grouped};
+use std::time::Duration;
+
+/// Calls that nobody answers, at the end of their run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unanswered {
+    connections: u64,
+    lost: u64,
+    /// Connections whose end the server did not confirm in time.
+    unheard: u64,
+    timeout: Duration,
+    /// From the last write to the last of the server's ends.
+    wait_ns: u64,
+}
+
+impl Unanswered {
+    pub(super) fn of(plan: &Plan, run: &RunResult) -> Unanswered {
+        let last_ns = run.ledger.last_ok_ns.unwrap_or(run.ended_ns);
+        Unanswered {
+            connections: plan.connections as u64,
+            lost: run.ledger.outcomes.connections_lost.values().sum(),
+            unheard: run.workers.iter().map(|worker| worker.result.unheard).sum(),
+            timeout: plan.options.timeout,
+            wait_ns: run.ended_ns.saturating_sub(last_ns),
+        }
+    }
+}
+
+pub(super) fn held(early: u64) -> Check {
+    let text = match early {
+        0 => "every call was held by as many as had to before it was answered".to_owned(),
+        _ => format!("{} calls were answered before enough followers held them", grouped(early)),
+    };
+    check("acks_held", Some(early == 0), text, &[("early_acks", Some(early as f64))])
+}
+
+/// Whether the server had read everything when the client left.
+pub(super) fn server_read_all(found: &Unanswered) -> Check {
+    let Unanswered { connections, lost, unheard, timeout, wait_ns } = *found;
+    let wait_ms = wait_ns as f64 / 1e6;
+    let (ok, text) = if lost > 0 {
+        let (lost, all) = (grouped(lost), grouped(connections));
+        let text =
+            format!("{lost} of {all} connections were lost, perhaps with bytes on their way");
+        (Some(false), text)
+    } else if unheard > 0 {
+        let text = format!(
+            "{} of {} connections were not ended by the server within {}: what it has read of \
+             them is not known",
+            grouped(unheard),
+            grouped(connections),
+            format_duration(timeout)
+        );
+        (None, text)
+    } else {
+        let text = format!(
+            "the server ended every connection behind its last call, {wait_ms:.1} ms after the \
+             last write"
+        );
+        (Some(true), text)
+    };
+    let numbers = [("unheard", Some(unheard as f64)), ("wait_ms", Some(wait_ms))];
+    check("server_read_all", ok, text, &numbers)
+}
