@@ -26,6 +26,7 @@ mod crew;
 mod farewell;
 mod faulty;
 mod flow;
+mod followers;
 mod hadoop;
 mod histogram_log;
 mod interval_clock;

@@ -132,7 +132,7 @@ fn exit_code(error: &RunError) -> u8 {
 fn code_of(result: &RunResult) -> u8 {
     match result.interrupted {
         Some(signal) => signal.exit_code(),
-        None if result.ledger.outcomes.all_well() => OK,
+        None if result.is_well() => OK,
         None => FAILURES,
     }
 }

@@ -3,10 +3,11 @@
 
 use echo_common::clock::now_ns;
 use echo_common::wire::native::{HEADER_LEN, Header, Kind, PREAMBLE};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::num::ParseIntError;
 use std::time::Duration;
 
 /// Each step of asking may take this long.
@@ -43,6 +44,10 @@ pub(crate) struct Snapshot {
     /// Only of a server that dispatches by key.
     pub(crate) keyed: Option<KeyedCounters>,
     pub(crate) limits: BTreeMap<String, u64>,
+    /// Only of a server that has followers.
+    pub(crate) replication: Option<ReplicationCounters>,
+    /// What it holds of other leaders' calls.
+    pub(crate) holdings: Vec<HoldingCounters>,
     /// Faults that it makes on purpose.
     pub(crate) faults: Option<Faults>,
 }
@@ -52,6 +57,62 @@ pub(crate) struct Snapshot {
 #[serde(default)]
 pub(crate) struct Faults {
     pub(crate) inject: Vec<String>,
+}
+
+/// What a leader says of its followers. Its calls are numbered from 1.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ReplicationCounters {
+    /// Drawn when it started.
+    pub(crate) epoch: Hex,
+    /// The number that the next call will have.
+    pub(crate) next: u64,
+    /// Calls that were answered because enough held them.
+    pub(crate) acknowledged: u64,
+    pub(crate) followers: Vec<FollowerCounters>,
+}
+
+/// A follower as its leader sees it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct FollowerCounters {
+    pub(crate) address: String,
+    pub(crate) in_sync: bool,
+    /// It holds every call from here up to, and without, `next`.
+    pub(crate) since: u64,
+    pub(crate) next: u64,
+    /// Of all these; known while it holds all calls.
+    pub(crate) digest: Option<Hex>,
+}
+
+/// What a follower says that it holds of one leader's calls.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct HoldingCounters {
+    pub(crate) epoch: Hex,
+    pub(crate) since: u64,
+    pub(crate) next: u64,
+    pub(crate) count: u64,
+    pub(crate) digest: Hex,
+}
+
+/// A number of 64 bits, which comes as hexadecimal digits: not every reader of JSON has it whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Hex(pub(crate) u64);
+
+impl TryFrom<String> for Hex {
+    type Error = ParseIntError;
+
+    fn try_from(digits: String) -> Result<Hex, ParseIntError> {
+        u64::from_str_radix(&digits, 16).map(Hex)
+    }
+}
+
+impl Serialize for Hex {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&format_args!("{:016x}", self.0))
+    }
 }
 
 /// How often threads gave up a CPU.
@@ -130,11 +191,16 @@ pub(crate) struct StageCounters {
 /// Asks the server behind `addresses` for a snapshot; none if it has no answer to that.
 pub(crate) fn ask(addresses: &[SocketAddr]) -> Option<Snapshot> {
     let deadline = now_ns().saturating_add(TOTAL_NS);
-    addresses.iter().find_map(|address| ask_one(address, deadline).ok())
+    addresses.iter().find_map(|address| ask_until(address, deadline).ok())
 }
 
-fn ask_one(address: &SocketAddr, deadline_ns: u64) -> io::Result<Snapshot> {
-    let mut stream = TcpStream::connect_timeout(address, STEP_TIMEOUT)?;
+/// Asks the server at `address`, until then at most; the error is in words for people.
+pub(crate) fn ask_until(address: &SocketAddr, deadline_ns: u64) -> io::Result<Snapshot> {
+    let left = Duration::from_nanos(deadline_ns.saturating_sub(now_ns())).min(STEP_TIMEOUT);
+    if left.is_zero() {
+        return Err(ErrorKind::TimedOut.into());
+    }
+    let mut stream = TcpStream::connect_timeout(address, left)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(STEP_TIMEOUT))?;
     stream.set_write_timeout(Some(STEP_TIMEOUT))?;
@@ -144,12 +210,16 @@ fn ask_one(address: &SocketAddr, deadline_ns: u64) -> io::Result<Snapshot> {
     let mut head = [0; HEADER_LEN];
     read_until(&mut stream, &mut head, deadline_ns)?;
     let header = Header::decode(&head).map_err(io::Error::other)?;
+    if header.kind == Kind::Error {
+        return Err(io::Error::other("it refuses stats calls"));
+    }
     if header.kind != Kind::Stats || header.rest_len() > SNAPSHOT_MAX {
-        return Err(ErrorKind::InvalidData.into());
+        return Err(io::Error::other("what it answers is no answer to a stats call"));
     }
     let mut body = vec![0; header.rest_len()];
     read_until(&mut stream, &mut body, deadline_ns)?;
-    Ok(serde_json::from_slice(&body)?)
+    // Not in the parser's words, which quote the peer's.
+    serde_json::from_slice(&body).map_err(|_| io::Error::other("its stats cannot be read"))
 }
 
 /// Fills `buffer`, unless the time is over first.
@@ -163,6 +233,10 @@ fn read_until(stream: &mut TcpStream, buffer: &mut [u8], deadline_ns: u64) -> io
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(bytes) => filled += bytes,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            // What a read that took too long says is not for people.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                return Err(ErrorKind::TimedOut.into());
+            }
             Err(error) => return Err(error),
         }
     }

@@ -5,6 +5,7 @@ use crate::connect_error::ConnectError;
 use crate::control::Control;
 use crate::conversation::Framing;
 use crate::crew::{self, Crew, RunEvent, WorkerError};
+use crate::followers::{self, Asked, Checked};
 use crate::histogram_log::HistogramLog;
 use crate::intervals::{Interval, Intervals};
 use crate::latency::Latency;
@@ -45,11 +46,21 @@ pub(crate) struct RunResult {
     pub(crate) after: Reading,
     /// Of the server when all was over, if its count is not complete before.
     pub(crate) last: Option<Snapshot>,
+    /// Under --acks all.
+    pub(crate) followers: Option<Checked>,
     pub(crate) timeline: Timeline,
     pub(crate) intervals: Vec<Interval>,
     /// Of --hlog, whole but not in its place.
     pub(crate) histogram_log: Option<HistogramLog>,
     pub(crate) interrupted: Option<Signal>,
+}
+
+impl RunResult {
+    /// Whether nothing went wrong, as far as is known.
+    pub(crate) fn is_well(&self) -> bool {
+        let followers = self.followers.as_ref().and_then(Checked::ok);
+        self.ledger.outcomes.all_well() && followers != Some(false)
+    }
 }
 
 /// A worker's result with the thread's name; the ledgers are merged, its totals stay.
@@ -128,7 +139,8 @@ pub(crate) fn run(
         progress: Progress::new(plan),
     };
     let (before, after) = stage.play()?;
-    Ok(stage.finish(connect_latency, before, after))
+    let followers = plan.asks_holders().then(|| stage.check_followers(before.server.as_ref()));
+    Ok(RunResult { followers, ..stage.finish(connect_latency, before, after) })
 }
 
 /// What the ledgers of the run keep.
@@ -248,6 +260,27 @@ impl Stage<'_> {
         }
     }
 
+    /// Whether the followers hold what was acknowledged.
+    fn check_followers(&mut self, before: Option<&Snapshot>) -> Checked {
+        let plan = self.plan;
+        if plan.options.server_stats == Switch::Off {
+            return Checked::Not("--server-stats off".to_owned());
+        }
+        if self.interrupted.is_some() {
+            return Checked::Not("the run was interrupted".to_owned());
+        }
+        let ok = self.results.iter().map(|worker| worker.result.ledger.outcomes.ok);
+        let asked = Asked { addresses: &plan.addresses, before, answered: ok.sum() };
+        followers::check(&asked, |pause_ns| {
+            if let Ok(RunEvent::Signal(signal)) =
+                self.events.recv_timeout(Duration::from_nanos(pause_ns))
+            {
+                self.interrupted = Some(signal);
+            }
+            self.interrupted.is_none()
+        })
+    }
+
     fn ended(&mut self, worker: usize) -> Result<(), RunError> {
         let name = self.crew.name(worker).to_owned();
         if let Some(result) = self.crew.join(worker)? {
@@ -308,6 +341,7 @@ impl Stage<'_> {
             last,
             before,
             after,
+            followers: None,
             timeline: self.timeline,
             interrupted: self.interrupted,
         }

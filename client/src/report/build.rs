@@ -15,6 +15,7 @@ use super::{
     CpuPerCall, EndedBy, HostFigures, Little, OutcomeCounts, Rates, Report, SCHEMA_VERSION, Window,
     WorkerFigures, ratio,
 };
+use crate::followers::Checked;
 use crate::latency::Summary;
 use crate::options::{Acks, Arrivals};
 use crate::outcome::{LostKind, Outcomes};
@@ -100,6 +101,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         connect_us: run.connect_latency.summary().into(),
         cpu_us_per_call: cpu,
         stages_us,
+        followers: run.followers.and_then(Checked::followers),
         keys,
         little,
         checks,

@@ -11,6 +11,7 @@ use super::server::ServerFigures;
 use super::stages::StageFigures;
 use super::verdict::percent;
 use super::{HostFigures, Little, OutcomeCounts, ratio};
+use crate::followers::Checked;
 use crate::options::Acks;
 use crate::plan::Plan;
 use crate::run::RunResult;
@@ -77,6 +78,8 @@ pub(super) struct ByRun {
     in_turn: bool,
     /// Replies that came before enough followers held the call, if they say so.
     early_acks: Option<u64>,
+    /// Under --acks all.
+    followers: Option<Checked>,
     /// Under --acks 0.
     unanswered: Option<acks::Unanswered>,
     /// Calls that the server read until all was over, if it was asked then.
@@ -108,6 +111,7 @@ pub(super) fn of_run<'a>(
         callers: plan.callers as f64,
         in_turn: plan.in_flight_per_connection() == 1,
         early_acks: plan.asks_holders().then_some(run.ledger.outcomes.early_acks),
+        followers: run.followers.clone(),
         unanswered: (plan.options.acks == Acks::None).then(|| acks::Unanswered::of(plan, run)),
         server_calls: server_calls(run),
         cut: run.end_ns.is_some(),
@@ -135,6 +139,7 @@ fn checks(found: &Findings<'_>) -> Vec<Check> {
     }
     checks.extend(found.records.into_iter().flat_map(|of| records::checks(of, found.by.in_turn)));
     checks.extend(found.by.early_acks.map(acks::held));
+    checks.extend(found.by.followers.as_ref().map(acks::followers_hold));
     checks.extend(found.by.unanswered.as_ref().map(acks::server_read_all));
     checks.push(steady(found.by.thirds));
     checks.extend(found.stages.map(stages));

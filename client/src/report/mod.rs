@@ -18,6 +18,7 @@ mod text;
 mod verdict;
 
 use crate::faulty::FaultyCall;
+use crate::followers::Follower;
 use crate::intervals::Interval;
 use crate::latency::Summary;
 use echo_common::host::{Host, HostChange};
@@ -89,6 +90,8 @@ pub(crate) struct Report {
     pub(crate) cpu_us_per_call: CpuPerCall,
     /// Of the sampled calls, under --stages.
     pub(crate) stages_us: Option<stages::StageFigures>,
+    /// Under --acks all: what the server's followers hold; none if that was not compared.
+    pub(crate) followers: Option<Vec<Follower>>,
     /// Of the calls' keys, under --keys.
     pub(crate) keys: Option<keys::KeyFigures>,
     pub(crate) little: Little,

@@ -5,6 +5,7 @@ mod connecting;
 mod counts;
 mod endings;
 mod faults;
+mod followers;
 mod hadoop;
 mod injected;
 mod keys;

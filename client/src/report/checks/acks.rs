@@ -1,6 +1,7 @@
 //! The checks of who must have a call before it is done.
 
 use super::{Check, check};
+use crate::followers::{Checked, Comparison};
 use crate::plan::Plan;
 use crate::run::RunResult;
 use echo_common::quantity::{format_duration, grouped};
@@ -66,4 +67,51 @@ pub(super) fn server_read_all(found: &Unanswered) -> Check {
     };
     let numbers = [("unheard", Some(unheard as f64)), ("wait_ms", Some(wait_ms))];
     check("server_read_all", ok, text, &numbers)
+}
+
+/// Whether the followers hold what was acknowledged.
+pub(super) fn followers_hold(checked: &Checked) -> Check {
+    match checked {
+        Checked::Not(why) => check("followers_hold", None, format!("not checked: {why}"), &[]),
+        Checked::Followers(comparison) => {
+            let numbers = [
+                ("answered", Some(comparison.answered as f64)),
+                ("acknowledged", Some(comparison.acknowledged as f64)),
+                ("followers", Some(comparison.followers.len() as f64)),
+                ("in_sync", Some(comparison.in_sync().count() as f64)),
+            ];
+            check("followers_hold", comparison.ok(), words(comparison), &numbers)
+        }
+    }
+}
+
+fn words(comparison: &Comparison) -> String {
+    let Comparison { acknowledged, answered, first, followers } = comparison;
+    let in_sync = comparison.in_sync().count();
+    if in_sync == 0 {
+        return format!("not checked: none of {} followers is in sync", followers.len());
+    }
+    if acknowledged < answered {
+        return format!(
+            "{} calls were answered, and the server acknowledged {} meanwhile",
+            grouped(*answered),
+            grouped(*acknowledged)
+        );
+    }
+    if let Some(follower) = comparison.in_sync().find(|follower| follower.ok == Some(false)) {
+        return format!("follower {}: {}", follower.address, follower.text);
+    }
+    if let Some(follower) = comparison.in_sync().find(|follower| follower.ok.is_none()) {
+        return format!("not checked: follower {}: {}", follower.address, follower.text);
+    }
+    let late = comparison.in_sync().map(|follower| follower.expected.since).max();
+    let what = match late.filter(|since| since > first) {
+        None => format!("all {} acknowledged calls", grouped(*answered)),
+        Some(since) => format!("every call since they came to be so, at {}", grouped(since)),
+    };
+    let lost = match followers.len() - in_sync {
+        0 => String::new(),
+        _ => format!("of {} ", followers.len()),
+    };
+    format!("{in_sync} {lost}in sync hold {what}, digests agree")
 }
