@@ -28,8 +28,8 @@ impl IntervalClock {
         self.end_ns
     }
 
-    /// Once per turn of the event loop: at the end of an interval, gives main what `ledger` recorded
-    /// in it. The measured phase began at `start_ns`, or has not while that is `u64::MAX`.
+    /// Once per turn of the event loop: at the end of an interval, gives main what `ledger`
+    /// recorded in it. The measured phase began at `start_ns`, or has not while that is `u64::MAX`.
     #[inline]
     pub(crate) fn turn(&mut self, start_ns: u64, now_ns: u64, ledger: &mut Ledger) {
         if self.end_ns == u64::MAX {

@@ -212,7 +212,12 @@ fn leader(stats: Value) -> Peer {
 
 #[test]
 fn a_leader_is_not_trusted_with_what_it_names() {
-    let named = |address: &str| json!({"address": address, "in_sync": true, "since": 1, "next": 501, "digest": "00"});
+    let named = |address: &str| {
+        let (since, next) = (1, 501);
+        json!({
+            "address": address, "in_sync": true, "since": since, "next": next, "digest": "00"
+        })
+    };
     let check = |followers: Vec<Value>, acknowledged: u64, code: i32, expected: &str| {
         let replication = json!({
             "epoch": "0a", "next": 501, "acknowledged": acknowledged, "followers": followers
