@@ -5,6 +5,7 @@ pub mod cgroup;
 pub mod clock;
 pub mod cpu_time;
 pub mod date;
+pub mod growing_time;
 pub mod host;
 pub mod open_files;
 pub mod pinning;

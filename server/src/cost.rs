@@ -5,14 +5,15 @@
 //! not have; every output of a server with a paced cost says "emulated".
 
 use crate::stage_clock::Stall;
-use echo_common::{cpu_time, quantity};
-use rand::SeedableRng;
-use rand::rngs::SmallRng;
-use rand_distr::{Distribution, Exp, LogNormal};
+use echo_common::growing_time::GrowingTime;
+use echo_common::quantity;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 use thiserror::Error;
+
+mod single;
+pub(crate) use single::{Sampler, VirtualServer, spin};
 
 /// How a cost is paid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,15 +35,15 @@ pub enum Spread {
     LogNormal(f64),
 }
 
-/// A stage's cost per call, as an option: `MODE:TIME[:SPREAD]`, such as `spin:28us`,
-/// `paced:200us:exp` or `spin:1ms:lognormal:0.5`.
+/// A stage's cost per call, as an option: `MODE:TIME[+TIME/KiB][:SPREAD]`, such as `spin:28us`,
+/// `paced:200us:exp`, `paced:400us+8us/KiB` or `spin:1ms:lognormal:0.5`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// How it is paid.
     pub mode: Mode,
-    /// Mean per call.
-    pub mean: Duration,
-    /// The spread around the mean.
+    /// Mean of a call, by its payload; at stages that do not look at payloads it does not grow.
+    pub mean: GrowingTime,
+    /// The spread of the whole around the mean.
     pub spread: Spread,
 }
 
@@ -54,24 +55,24 @@ pub struct CostError {
 }
 
 const ALLOWED: &str = "spin:TIME or paced:TIME, then nothing, :det, :exp or :lognormal:CV, \
-    with TIME up to 10s and CV above 0 and up to 10";
-const MEAN_MAX: Duration = Duration::from_secs(10);
+    with TIME up to 10s and CV above 0 and up to 10; what a handler pays may be \
+    TIME+TIME/KiB of payload, and one of the two 0";
+const TIME_MAX: Duration = Duration::from_secs(10);
 const CV_MAX: f64 = 10.0;
 
 impl FromStr for Cost {
     type Err = CostError;
 
     fn from_str(text: &str) -> Result<Cost, CostError> {
-        let refuse = |wrong: String| CostError { wrong };
         let mut parts = text.split(':');
         let mode = match parts.next() {
             Some("spin") => Mode::Spin,
             Some("paced") => Mode::Paced,
-            _ => return Err(refuse("the mode is neither spin nor paced".into())),
+            _ => return Err(refuse("the mode is neither spin nor paced")),
         };
-        let time = parts.next().ok_or_else(|| refuse("the time is missing".into()))?;
-        let mean = quantity::duration(time).map_err(|error| refuse(error.to_string()))?;
-        if mean.is_zero() || mean > MEAN_MAX {
+        let time = parts.next().ok_or_else(|| refuse("the time is missing"))?;
+        let mean = time.parse::<GrowingTime>().map_err(|error| refuse(error.to_string()))?;
+        if mean.is_zero() || mean.fixed.max(mean.per_kib) > TIME_MAX {
             return Err(refuse(format!("a time of {time} is out of range")));
         }
         let spread = match (parts.next(), parts.next()) {
@@ -81,12 +82,27 @@ impl FromStr for Cost {
                 Ok(cv) if cv > 0.0 && cv <= CV_MAX => Spread::LogNormal(cv),
                 _ => return Err(refuse(format!("a coefficient of variation of {cv:?}"))),
             },
-            _ => return Err(refuse("the spread is none that is known".into())),
+            _ => return Err(refuse("the spread is none that is known")),
         };
         match parts.next() {
             None => Ok(Cost { mode, mean, spread }),
-            Some(_) => Err(refuse("something is left over behind the spread".into())),
+            Some(_) => Err(refuse("something is left over behind the spread")),
         }
+    }
+}
+
+fn refuse(wrong: impl Into<String>) -> CostError {
+    CostError { wrong: wrong.into() }
+}
+
+impl Cost {
+    /// The cost of a stage that does not look at payloads, as an option: all calls cost alike.
+    pub fn without_payload(text: &str) -> Result<Cost, CostError> {
+        let cost: Cost = text.parse()?;
+        if cost.mean.per_kib.is_zero() {
+            return Ok(cost);
+        }
+        Err(refuse("this stage does not look at payloads, so that it cannot pay for each KiB"))
     }
 }
 
@@ -96,7 +112,7 @@ impl fmt::Display for Cost {
             Mode::Spin => "spin",
             Mode::Paced => "paced",
         };
-        write!(to, "{mode}:{}", quantity::format_duration(self.mean))?;
+        write!(to, "{mode}:{}", self.mean)?;
         match self.spread {
             Spread::Deterministic => Ok(()),
             Spread::Exponential => to.write_str(":exp"),
@@ -162,90 +178,27 @@ impl StageCosts {
     }
 }
 
-enum Law {
-    Always(f64),
-    Exponential(Exp<f64>),
-    LogNormal(LogNormal<f64>),
-}
-
-/// One thread's source of single costs.
-pub(crate) struct Sampler {
-    law: Law,
-    random: SmallRng,
-}
-
-impl Sampler {
-    /// Threads differ by `seed`, runs do not.
-    pub(crate) fn new(cost: Cost, seed: u64) -> Sampler {
-        let mean_ns = cost.mean.as_nanos() as f64;
-        let law = match cost.spread {
-            Spread::Deterministic => Law::Always(mean_ns),
-            Spread::Exponential => {
-                Law::Exponential(Exp::new(1.0 / mean_ns).expect("the mean is positive"))
-            }
-            Spread::LogNormal(cv) => Law::LogNormal(
-                LogNormal::from_mean_cv(mean_ns, cv).expect("mean and variation are positive"),
-            ),
-        };
-        Sampler { law, random: SmallRng::seed_from_u64(seed) }
-    }
-
-    /// The next call's cost, in nanoseconds.
-    pub(crate) fn next_ns(&mut self) -> u64 {
-        let ns = match &self.law {
-            Law::Always(ns) => *ns,
-            Law::Exponential(law) => law.sample(&mut self.random),
-            Law::LogNormal(law) => law.sample(&mut self.random),
-        };
-        ns as u64
-    }
-}
-
-/// Burns `ns` of the calling thread's CPU time, however often it is put aside meanwhile.
-pub(crate) fn spin(ns: u64) {
-    let until_ns = cpu_time::thread_cpu_ns().saturating_add(ns);
-    while cpu_time::thread_cpu_ns() < until_ns {
-        std::hint::spin_loop();
-    }
-}
-
-/// A virtual single server: it serves in order of arrival, and is never idle while a call waits.
-///
-/// Being late in noticing a call's end costs the call, not the rate: the next one began when the
-/// virtual server was free and not when somebody looked.
-pub(crate) struct VirtualServer {
-    sampler: Sampler,
-    free_at_ns: u64,
-}
-
-impl VirtualServer {
-    pub(crate) fn new(cost: Cost, seed: u64) -> VirtualServer {
-        VirtualServer { sampler: Sampler::new(cost, seed), free_at_ns: 0 }
-    }
-
-    /// When a call that arrived at `arrived_ns` is done.
-    pub(crate) fn finish_ns(&mut self, arrived_ns: u64) -> u64 {
-        self.free_at_ns = self.free_at_ns.max(arrived_ns).saturating_add(self.sampler.next_ns());
-        self.free_at_ns
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(text: &str, mode: Mode, mean_us: u64, spread: Spread) {
-        let cost = Cost { mode, mean: Duration::from_micros(mean_us), spread };
+    fn check(text: &str, mode: Mode, fixed_us: u64, per_kib_us: u64, spread: Spread) {
+        let [fixed, per_kib] = [fixed_us, per_kib_us].map(Duration::from_micros);
+        let cost = Cost { mode, mean: GrowingTime { fixed, per_kib }, spread };
         assert_eq!(text.parse(), Ok(cost), "{text}");
         assert_eq!(cost.to_string().parse(), Ok(cost), "{cost}");
     }
 
     #[test]
     fn costs_are_read_as_written() {
-        check("spin:28us", Mode::Spin, 28, Spread::Deterministic);
-        check("paced:200us:det", Mode::Paced, 200, Spread::Deterministic);
-        check("paced:1ms:exp", Mode::Paced, 1000, Spread::Exponential);
-        check("spin:2ms:lognormal:0.5", Mode::Spin, 2000, Spread::LogNormal(0.5));
+        check("spin:28us", Mode::Spin, 28, 0, Spread::Deterministic);
+        check("paced:200us:det", Mode::Paced, 200, 0, Spread::Deterministic);
+        check("paced:1ms:exp", Mode::Paced, 1000, 0, Spread::Exponential);
+        check("spin:2ms:lognormal:0.5", Mode::Spin, 2000, 0, Spread::LogNormal(0.5));
+        check("paced:400us+8us/KiB", Mode::Paced, 400, 8, Spread::Deterministic);
+        check("spin:0+8us/KiB:exp", Mode::Spin, 0, 8, Spread::Exponential);
+        check("spin:1us+0/KiB", Mode::Spin, 1, 0, Spread::Deterministic);
+        check("paced:0+1ms/KiB:lognormal:2", Mode::Paced, 0, 1000, Spread::LogNormal(2.0));
     }
 
     #[test]
@@ -268,6 +221,16 @@ mod tests {
             "spin:1us:lognormal:11",
             "spin:1us:exp:2",
             "spin:1us:det:det:det",
+            "spin:+1us/KiB",
+            "spin:1us+",
+            "spin:1us+1us",
+            "spin:1us+1us/MiB",
+            "spin:1us+11s/KiB",
+            "spin:1us+-1us/KiB",
+            "spin:1us/KiB",
+            "spin:0+0/KiB",
+            "spin:1us+1us/KiB+1us/KiB",
+            "spin:1us:exp+1us/KiB",
         ] {
             let error = text.parse::<Cost>().unwrap_err().to_string();
             assert!(error.contains("allowed is spin:TIME"), "{text}: {error}");
@@ -275,36 +238,18 @@ mod tests {
     }
 
     #[test]
-    fn samples_have_the_mean_and_the_variation_asked_for() {
-        for (text, cv) in
-            [("spin:50us", 0.0), ("spin:50us:exp", 1.0), ("spin:50us:lognormal:0.5", 0.5)]
-        {
-            let mut sampler = Sampler::new(text.parse().unwrap(), 7);
-            let n = 200_000;
-            let samples: Vec<f64> = (0..n).map(|_| sampler.next_ns() as f64).collect();
-            let mean = samples.iter().sum::<f64>() / f64::from(n);
-            let variance = samples.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / f64::from(n);
-            assert!((mean / 50_000.0 - 1.0).abs() < 0.02, "{text}: mean {mean}");
-            assert!(
-                (variance.sqrt() / mean - cv).abs() < 0.03,
-                "{text}: {}",
-                variance.sqrt() / mean
-            );
-        }
+    fn a_stage_that_does_not_look_at_payloads_cannot_pay_for_them() {
+        assert_eq!(Cost::without_payload("spin:1us"), "spin:1us".parse());
+        let error = Cost::without_payload("spin:1us+1us/KiB").unwrap_err().to_string();
+        assert!(error.contains("does not look at payloads"), "{error}");
     }
 
     #[test]
-    fn a_virtual_server_is_busy_while_calls_wait_and_idle_otherwise() {
-        let mut server = VirtualServer::new("paced:10us".parse().unwrap(), 1);
-        assert_eq!(server.finish_ns(1_000), 11_000);
-        assert_eq!(server.finish_ns(1_000), 21_000, "waits for the first");
-        assert_eq!(server.finish_ns(50_000), 60_000, "finds the server idle");
-    }
-
-    #[test]
-    fn spinning_burns_cpu_time() {
-        let before_ns = cpu_time::thread_cpu_ns();
-        spin(3_000_000);
-        assert!(cpu_time::thread_cpu_ns() - before_ns >= 3_000_000);
+    fn what_is_emulated_is_said_with_all_its_parts() {
+        let handler = Some("paced:400us+8us/KiB:exp".parse().unwrap());
+        let costs = StageCosts { handler, ..StageCosts::default() };
+        assert!(costs.are_emulated());
+        let text = "handler paced:400us+8us/KiB:exp (emulated)";
+        assert_eq!(costs.describe().as_deref(), Some(text));
     }
 }

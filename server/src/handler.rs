@@ -182,8 +182,9 @@ impl Executor {
                 return header.frame_len();
             }
         }
-        self.cost.pay(calls.read_ns);
-        let reply = self.service.serve(Call::new(header, rest));
+        let call = Call::new(header, rest);
+        self.cost.pay(calls.read_ns, call.body.len());
+        let reply = self.service.serve(call);
         if header.flags & acked::FLAGS != 0 {
             self.acknowledge(calls, frames, &header, rest, reply, replies);
         } else if header.flags & (FLAG_WANT_STAGES | FLAG_WANT_EXECUTION) == 0 {

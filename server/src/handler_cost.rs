@@ -32,13 +32,13 @@ impl HandlerCost {
         }
     }
 
-    /// Pays for one call that arrived at `arrived_ns`.
+    /// Pays for one call that arrived at `arrived_ns`, with so many bytes of payload.
     #[inline]
-    pub(crate) fn pay(&mut self, arrived_ns: u64) {
+    pub(crate) fn pay(&mut self, arrived_ns: u64, payload: usize) {
         match self {
             HandlerCost::None => {}
-            HandlerCost::Spin(sampler) => spin(sampler.next_ns()),
-            HandlerCost::Paced(server) => sleep_until(server.finish_ns(arrived_ns)),
+            HandlerCost::Spin(sampler) => spin(sampler.next_of_ns(payload)),
+            HandlerCost::Paced(server) => sleep_until(server.finish_of_ns(arrived_ns, payload)),
         }
     }
 }

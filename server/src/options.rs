@@ -188,8 +188,10 @@ pub struct Options {
     /// What a reader pays for each call: spin:TIME burns CPU, paced:TIME emulates a server of its
     /// own; then :det, :exp or :lognormal:CV [default: nothing].
     #[arg(long, env = "ECHO_SERVER_READER_COST", value_name = "COST")]
+    #[arg(value_parser = Cost::without_payload)]
     pub reader_cost: Option<Cost>,
-    /// What a handler pays for each call, in the same form [default: nothing].
+    /// What a handler pays for each call, in the same form; TIME may be TIME+TIME/KiB, which grows
+    /// with the call's payload [default: nothing].
     #[arg(long, env = "ECHO_SERVER_HANDLER_COST", value_name = "COST")]
     pub handler_cost: Option<Cost>,
     /// How calls are dispatched.

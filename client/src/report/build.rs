@@ -44,7 +44,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     let Parties { server, cpu, workers, host } = parties(plan, &run);
     let evidence = Evidence {
         window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
-        ..evidence(plan, calls_per_s, &workers, server.as_ref(), &host)
+        ..evidence(plan, calls_per_s, payload(plan, &run), &workers, server.as_ref(), &host)
     };
     let area: u128 = run.workers.iter().map(|w| w.result.flow.area_call_ns()).sum();
     let ok_mean = sent_mean_us.map(|mean_us| (outcomes.ok, mean_us));
@@ -186,6 +186,14 @@ fn parties(plan: &Plan, run: &RunResult) -> Parties {
     };
     let workers = run.workers.iter().map(worker_figures).collect();
     Parties { server, cpu, workers, host: host_figures(plan, run, cpu) }
+}
+
+/// Bytes that a call carries on average.
+fn payload(plan: &Plan, run: &RunResult) -> Option<f64> {
+    let Some(settings) = plan.records else { return Some(plan.options.payload as f64) };
+    let sent = run.ledger.records.as_ref()?;
+    let records_per_call = ratio(sent.sent_records as f64, sent.calls as f64)?;
+    Some(records_per_call * settings.record_len as f64)
 }
 
 fn outcome_counts(outcomes: &Outcomes) -> OutcomeCounts {

@@ -9,15 +9,17 @@ use echo_common::address;
 use echo_common::host::Host;
 use std::collections::BTreeSet;
 
-/// All of it but for the run's length.
+/// All of it but for the run's length; `payload` is what a call carries on average, in bytes.
 pub(super) fn evidence(
     plan: &Plan,
     calls_per_s: Option<f64>,
+    payload: Option<f64>,
     workers: &[WorkerFigures],
     server: Option<&ServerFigures>,
     host: &HostFigures,
 ) -> Evidence {
-    let emulated = server.map_or((None, None), |server| server.emulated_shares(calls_per_s));
+    let emulated =
+        server.map_or((None, None), |server| server.emulated_shares(calls_per_s, payload));
     let dispatch = server.and_then(|server| server.dispatch.as_ref());
     let serial = dispatch.and_then(|dispatch| dispatch.serial.real_shares());
     let dispatcher = dispatch.and_then(|dispatch| dispatch.dispatcher.real_shares());

@@ -3,7 +3,7 @@
 use super::dispatch::DispatchFigures;
 use super::ratio;
 use crate::remote_stats::{Snapshot, ThreadCounters};
-use echo_common::quantity::duration;
+use echo_common::growing_time::GrowingTime;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -116,10 +116,15 @@ impl ServerFigures {
     }
 
     /// The share of the time that the emulated cost of the busiest reader, and of the average
-    /// handler, takes at `calls_per_s`; none where no cost is emulated. The rate is the client's:
-    /// on a busy host the snapshots are taken late.
-    pub(crate) fn emulated_shares(&self, calls_per_s: Option<f64>) -> (Option<f64>, Option<f64>) {
-        let cost_s = |role| paced_cost_s(self.costs.as_deref()?, role);
+    /// handler, takes at `calls_per_s` with so many bytes of payload in a call on average; none
+    /// where no cost is emulated. The rate is the client's: on a busy host the snapshots are taken
+    /// late.
+    pub(crate) fn emulated_shares(
+        &self,
+        calls_per_s: Option<f64>,
+        payload: Option<f64>,
+    ) -> (Option<f64>, Option<f64>) {
+        let cost_s = |role| paced_cost_s(self.costs.as_deref()?, role, payload);
         let most = self.readers.iter().map(|reader| reader.calls).max().unwrap_or(0);
         let all: u64 = self.readers.iter().map(|reader| reader.calls).sum();
         let share = |role, part: Option<f64>| Some(calls_per_s? * cost_s(role)? * part?);
@@ -148,11 +153,14 @@ fn system_calls(before: &Snapshot, after: &Snapshot) -> Option<u64> {
 }
 
 /// The mean of a paced cost, in what the server says of its costs:
-/// `reader spin:28us, handler paced:1ms:exp (emulated)`.
-fn paced_cost_s(costs: &str, role: &str) -> Option<f64> {
+/// `reader spin:28us, handler paced:1ms+8us/KiB:exp (emulated)`. None, too, if it grows with a
+/// payload that is not known.
+fn paced_cost_s(costs: &str, role: &str, payload: Option<f64>) -> Option<f64> {
     let cost = costs.split(", ").find_map(|cost| cost.strip_prefix(role))?;
     let time = cost.trim_start().strip_prefix("paced:")?.split([':', ' ']).next()?;
-    Some(duration(time).ok()?.as_secs_f64())
+    let mean: GrowingTime = time.parse().ok()?;
+    let payload = payload.or(mean.per_kib.is_zero().then_some(0.0))?;
+    Some(mean.of_ns(payload) / 1e9)
 }
 
 fn thread_figures(
@@ -251,20 +259,25 @@ mod tests {
 
     #[test]
     fn the_emulated_share_is_calls_by_cost() {
-        let figures = |costs: &str| {
+        let figures_of = |costs: &str, payload| {
             let after = format!(
                 r#"{{"uptime_ns": 9, "costs": "{costs}", "emulated": true,
                     "readers": [{{"name": "r", "calls": 3000}}, {{"name": "s", "calls": 1000}}],
                     "handlers": [{{"name": "h"}}, {{"name": "i"}}]}}"#,
             );
             let figures = ServerFigures::between(&snapshot("{}"), &snapshot(&after)).unwrap();
-            let (reader, handler) = figures.emulated_shares(Some(4000.0));
+            let (reader, handler) = figures.emulated_shares(Some(4000.0), payload);
             [reader, handler].map(|share| share.map(|share| (share * 1000.0).round()))
         };
+        let figures = |costs| figures_of(costs, Some(2048.0));
         assert_eq!(figures("reader paced:300us (emulated)"), [Some(900.0), None]);
         let both = "reader spin:28us, handler paced:400us:exp (emulated)";
         assert_eq!(figures(both), [None, Some(800.0)]);
         assert_eq!(figures("reader paced:nonsense, something paced:1s"), [None, None]);
+        let growing = "handler paced:300us+50us/KiB:exp (emulated)";
+        assert_eq!(figures(growing), [None, Some(800.0)]);
+        assert_eq!(figures_of(growing, None), [None, None]);
+        assert_eq!(figures_of("handler paced:400us (emulated)", None), [None, Some(800.0)]);
     }
 
     #[test]

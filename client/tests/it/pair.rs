@@ -135,6 +135,8 @@ fn a_stage_that_costs_far_more_than_all_else_is_named() {
         ("--readers 1 --handlers 1 --handler-cost spin:1ms", "server-handler-bound"),
         ("--readers 1 --handlers 1 --reader-cost paced:2ms", "server-reader-bound"),
         ("--readers 1 --handlers 1 --handler-cost paced:2ms", "server-handler-bound"),
+        // 128 bytes.
+        ("--readers 1 --handlers 1 --handler-cost paced:1ms+8ms/KiB", "server-handler-bound"),
     ] {
         let json = Pair::serve(server).json("--duration 1200ms --clients 20");
         assert_eq!(json["verdict"]["bound"], expected, "{server}: {}", json["verdict"]);

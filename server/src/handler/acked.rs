@@ -193,7 +193,7 @@ impl Executor {
                 Err(refused) => refused,
             }
         } else {
-            self.cost.pay(calls.read_ns);
+            self.cost.pay(calls.read_ns, rest.len());
             match holdings.hold(epoch, call.id, rest) {
                 Ok(next) => {
                     let head = Header::new(Kind::Reply, 0, call.id, 0, HELD_BELOW_LEN);

@@ -77,8 +77,10 @@ impl Executor {
         frames: &Bytes,
         replies: &mut Owed,
     ) {
-        self.cost.pay(calls.read_ns);
-        let done = match hadoop.services.operation(call, client.protocol()) {
+        let operation = hadoop.services.operation(call, client.protocol());
+        let payload = operation.as_ref().map_or(0, Operation::payload_len);
+        self.cost.pay(calls.read_ns, payload);
+        let done = match operation {
             Ok(Operation::Sleep(milliseconds)) => sleep(milliseconds),
             Ok(Operation::Echo(Some(payload))) if !self.service.only_echoes() => {
                 return self.serve_echo(hadoop, call, payload, frames, replies);

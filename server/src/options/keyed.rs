@@ -68,19 +68,24 @@ pub struct KeyedOptions {
     pub extend_reads: Option<Switch>,
     /// What the serial stage pays for each call [default: nothing].
     #[arg(long, env = "ECHO_SERVER_SERIAL_COST", value_name = "COST", help_heading = KEYED)]
+    #[arg(value_parser = Cost::without_payload)]
     pub serial_cost: Option<Cost>,
     /// What each read of the ordered log costs [default: nothing].
     #[arg(long, env = "ECHO_SERVER_LOG_READ_COST", value_name = "COST", help_heading = KEYED)]
+    #[arg(value_parser = Cost::without_payload)]
     pub log_read_cost: Option<Cost>,
     /// What each call costs that is read from it [default: nothing].
     #[arg(long, env = "ECHO_SERVER_LOG_CALL_COST", value_name = "COST", help_heading = KEYED)]
+    #[arg(value_parser = Cost::without_payload)]
     pub log_call_cost: Option<Cost>,
     /// What each call costs that is dispatched [default: nothing].
     #[arg(long, env = "ECHO_SERVER_DISPATCH_COST", value_name = "COST", help_heading = KEYED)]
+    #[arg(value_parser = Cost::without_payload)]
     pub dispatch_cost: Option<Cost>,
     /// What lies between a dispatch and the next read, beside handing the calls out
     /// [default: nothing].
     #[arg(long, env = "ECHO_SERVER_DISPATCH_GAP", value_name = "COST", help_heading = KEYED)]
+    #[arg(value_parser = Cost::without_payload)]
     pub dispatch_gap: Option<Cost>,
     /// The serial stage does nothing for --stall so often [default: never].
     #[arg(long, env = "ECHO_SERVER_STALL_EVERY", value_name = "TIME", help_heading = KEYED)]

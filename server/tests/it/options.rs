@@ -52,6 +52,12 @@ fn l14_a69_values_out_of_range_are_refused_with_the_range() {
             refused(option, value, allowed);
         }
     }
+    for value in ["0", "spin", "paced:0", "spin:1us+1us", "spin:0+0/KiB", "paced:1us+11s/KiB"] {
+        refused("--handler-cost", value, "TIME+TIME/KiB");
+    }
+    for option in ["--reader-cost", "--serial-cost", "--log-read-cost", "--dispatch-gap"] {
+        refused(option, "paced:1us+1us/KiB", "does not look at payloads");
+    }
     refused("--max-frame-size", "5GiB", "12B to 1GiB");
     refused("--max-frame-size", "11", "12B to 1GiB");
 }

@@ -1,6 +1,6 @@
 //! acks=0 and acks=all: who is answered when, and what followers hold.
 
-use crate::kit::{Peer, Server, call_frame, pass, payload, until};
+use crate::kit::{Peer, Server, call_frame, pass, payload, timed, until};
 use echo_common::wire::digest;
 use echo_common::wire::native::{
     EPOCH_LEN, FLAG_ACKS_ALL, FLAG_NO_REPLY, FLAG_WANT_HELD, FLAG_WANT_STAGES, HELD_LEN, Header,
@@ -124,6 +124,22 @@ fn a_call_is_answered_when_enough_hold_it_and_both_followers_get_it() {
     }
     leader.stop().check(&[("acknowledged", 300), ("ack_timeouts", 0), ("replicated", 300)]);
     followers.into_iter().for_each(|follower| follower.stop().check(&[("calls", 301)]));
+}
+
+#[test]
+fn a_followers_handler_pays_for_the_payload_that_it_is_to_hold() {
+    let follower = Server::start(&[("--handler-cost", "spin:0+3ms/KiB"), ("--handlers", "1")]);
+    let leader = leader(&[follower.address], &[]);
+    await_in_sync(&leader, 1);
+    let mut peer = Peer::open(leader.address);
+    let body = payload(1, 10 << 10);
+    let ((), took) = timed(|| {
+        peer.send(&flagged(ACKS_ALL, 1, &body));
+        assert_eq!(expect_held(&mut peer, 1, &body).holders, 2);
+    });
+    assert!(took >= Duration::from_millis(30), "the leader answered after {took:?}");
+    leader.stop();
+    follower.stop();
 }
 
 #[test]

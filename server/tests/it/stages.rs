@@ -93,6 +93,8 @@ fn costs_are_paid_where_they_are_asked_for() {
         (&[("--handler-cost", "spin:3ms")][..], 3),
         (&[("--handler-cost", "paced:3ms")][..], 3),
         (&[("--handler-cost", "paced:3ms"), ("--handlers", "0")][..], 3),
+        (&[("--handler-cost", "spin:1ms+21ms/KiB")][..], 3),
+        (&[("--handler-cost", "paced:0s+31ms/KiB")][..], 3),
         (&[("--reader-cost", "spin:3ms")][..], 0),
         (&[("--reader-cost", "paced:3ms")][..], 0),
     ] {
@@ -112,6 +114,22 @@ fn costs_are_paid_where_they_are_asked_for() {
         let told = ended.lines.iter().filter(|line| line.contains(changes[0].1)).count();
         assert!(told >= 1, "{ended:?}");
     }
+}
+
+/// The length of the reply is not the call's, and no call pays for another one's payload.
+#[test]
+fn what_a_handler_pays_grows_with_the_payload_of_each_call_alone() {
+    let server = Server::start(&[("--handler-cost", "spin:0+4ms/KiB"), ("--handlers", "1")]);
+    let mut peer = Peer::open(server.address);
+    let burnt_ns = || server.stats()["handlers"][0]["cpu_ns"].as_u64().expect("a number");
+    peer.send(&staged_frame(6, b"", Some(50_000)));
+    assert_eq!(peer.frame().expect("a reply").payload.len(), STAGES_LEN + 50_000);
+    let before_ns = burnt_ns();
+    assert!(before_ns < 32_000_000, "{before_ns} ns for a call without payload");
+    let served_ns = ask(&mut peer, 7, 8 << 10).served_ns;
+    let burnt_ns = burnt_ns() - before_ns;
+    assert!(served_ns >= 32_000_000 && burnt_ns >= 32_000_000, "{served_ns} ns, {burnt_ns} ns");
+    server.stop();
 }
 
 #[test]

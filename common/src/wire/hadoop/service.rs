@@ -76,6 +76,17 @@ pub enum Operation<'a> {
     Om(OmCall<'a>),
 }
 
+impl Operation<'_> {
+    /// Bytes of payload that came with the call.
+    pub fn payload_len(&self) -> usize {
+        match self {
+            Operation::Ping | Operation::Sleep(_) | Operation::Add(_) => 0,
+            Operation::Echo(payload) => payload.map_or(0, <[u8]>::len),
+            Operation::Om(call) => call.echo.map_or(0, |echo| echo.payload.len()),
+        }
+    }
+}
+
 enum Protocol {
     Om,
     Test,

@@ -5,7 +5,8 @@ use super::options::AdviseOptions;
 use crate::process::{Programs, Server, client};
 use crate::simulate::options::CallerOrder;
 use anyhow::{Context, Result};
-use echo_common::quantity::{duration, format_duration};
+use echo_common::growing_time::GrowingTime;
+use echo_common::quantity::format_duration;
 use serde::Serialize;
 use serde_json::Value;
 use std::time::Duration;
@@ -33,6 +34,8 @@ pub(super) struct Run {
     pub(super) others_share: Option<f64>,
     /// What the server says of its synthetic costs.
     pub(super) costs: Option<String>,
+    /// Bytes of payload in a call.
+    pub(super) payload: f64,
 }
 
 impl Run {
@@ -134,6 +137,7 @@ fn read(
             .ok()
             .map(|others| others + number("/verdict/steal_share").unwrap_or(0.0)),
         costs: report.pointer("/server/costs").and_then(Value::as_str).map(str::to_owned),
+        payload: number("/settings/payload_bytes").unwrap_or(0.0),
     })
 }
 
@@ -168,7 +172,7 @@ fn calls_per_turn(workers: &[Value]) -> f64 {
 /// The demands behind some runs, light load first; none without runs.
 pub(super) fn demands(runs: &[Run]) -> Option<Demands> {
     let (light, busy) = (runs.first()?, runs.last()?);
-    let paced_us = |role| paced_us(busy.costs.as_deref().unwrap_or(""), role);
+    let paced_us = |role| paced_us(busy.costs.as_deref().unwrap_or(""), role, busy.payload);
     let of = |seen: fn(&Run) -> Option<Observation>| -> Vec<Observation> {
         runs.iter().filter_map(seen).collect()
     };
@@ -197,13 +201,14 @@ pub(super) fn demands(runs: &[Run]) -> Option<Demands> {
     })
 }
 
-/// The mean of a paced cost in what the server says of its costs, in microseconds:
-/// `reader spin:28us, handler paced:1ms:exp (emulated)`. 0 if there is none.
-fn paced_us(costs: &str, role: &str) -> f64 {
+/// The mean of a paced cost in what the server says of its costs, in microseconds, for calls with
+/// so many bytes: `reader spin:28us, handler paced:1ms+8us/KiB:exp (emulated)`. 0 if there is none.
+fn paced_us(costs: &str, role: &str, payload: f64) -> f64 {
     let cost = costs.split(", ").find_map(|cost| cost.strip_prefix(role));
     let time = cost.and_then(|cost| cost.trim_start().strip_prefix("paced:"));
     let time = time.and_then(|rest| rest.split([':', ' ']).next());
-    time.and_then(|time| duration(time).ok()).map_or(0.0, |time| time.as_secs_f64() * 1e6)
+    let mean = time.and_then(|time| time.parse::<GrowingTime>().ok());
+    mean.map_or(0.0, |mean| mean.of_ns(payload) / 1e3)
 }
 
 #[cfg(test)]
@@ -281,7 +286,9 @@ mod tests {
     #[test]
     fn emulated_costs_are_read_from_what_the_server_says() {
         let costs = "reader spin:28us, handler paced:1ms:exp (emulated)";
+        let paced_us = |costs, role| paced_us(costs, role, 2048.0);
         assert_eq!((paced_us(costs, "reader"), paced_us(costs, "handler")), (0.0, 1000.0));
+        assert_eq!(paced_us("handler paced:400us+8us/KiB:exp (emulated)", "handler"), 416.0);
         let costs = "reader paced:200us (emulated)";
         assert_eq!((paced_us(costs, "reader"), paced_us(costs, "handler")), (200.0, 0.0));
         assert_eq!(paced_us("reader paced:nonsense", "reader"), 0.0);

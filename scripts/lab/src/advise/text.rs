@@ -326,6 +326,7 @@ mod tests {
             workers: 1,
             others_share: Some(0.4),
             costs: None,
+            payload: 128.0,
         };
         let mut out = String::new();
         measured(&mut out, std::slice::from_ref(&run));

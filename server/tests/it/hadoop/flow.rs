@@ -34,6 +34,17 @@ fn a_call_that_sleeps_holds_no_other_call() {
 }
 
 #[test]
+fn a_handler_pays_for_the_payload_that_came() {
+    let server = start(&[("--handler-cost", "spin:0+3ms/KiB"), ("--handlers", "1")]);
+    let mut peer = open(server.address);
+    let ((), took) = timed(|| peer.hadoop_echo(1, &payload(1, 10 << 10)));
+    assert!(took >= Duration::from_millis(30), "{took:?}");
+    let sum = server.stats()["handlers"][0]["cpu_ns"].as_u64().expect("a number");
+    assert!(sum >= 30_000_000, "{sum} ns of CPU time");
+    server.stop();
+}
+
+#[test]
 fn sleeps_of_one_connection_last_side_by_side() {
     let server = start(&[("--readers", "1"), ("--handlers", "4")]);
     let mut peer = open(server.address);
