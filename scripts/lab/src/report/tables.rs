@@ -13,6 +13,8 @@ use serde_json::Value;
 
 /// A run is named when it is so far from the median of its point.
 const OUTLIER: f64 = 0.15;
+/// Of calls that carry records.
+const RECORDS: &str = "records.records_per_s";
 
 pub(super) fn verdicts(findings: &[Finding]) -> Table {
     let mut table = Table::new(&["claim", "verdict", "seen", "wanted"]);
@@ -30,8 +32,17 @@ pub(super) fn verdicts(findings: &[Finding]) -> Table {
 /// Every point of a group: the main figures, and what was predicted.
 pub(super) fn points(group: &Group, results: &Results<'_>) -> Table {
     let modelled = results.predicted.iter().any(|predicted| predicted.group == group.name);
-    let mut columns =
-        vec!["line", group.knob.label.as_str(), "runs", "calls/s", "mean us", "p99 us"];
+    // Where calls carry records, these are what the experiment is about; the times beside them are
+    // those of calls, and those of records mean something at a rate alone.
+    let records = results.median_of_group(&metric(RECORDS), &group.name).is_some();
+    let at_a_rate = records && group.loop_words() == "open loop";
+    let mut columns = vec!["line", group.knob.label.as_str(), "runs", "calls/s"];
+    columns.extend(records.then_some("records/s"));
+    columns.extend(at_a_rate.then_some("records: p95 us"));
+    columns.extend(match records {
+        true => ["calls: mean us", "calls: p99 us"],
+        false => ["mean us", "p99 us"],
+    });
     if group.mode == Mode::Real {
         columns.extend(["server CPU us/call", "client CPU us/call"]);
     }
@@ -63,9 +74,10 @@ pub(super) fn points(group: &Group, results: &Results<'_>) -> Table {
                 Cell::number(measured.at.to_string()),
                 Cell::number(measured.summary.count.to_string()),
                 Cell::number(words::with_ends(&measured.summary)),
-                middle("latency_us.mean"),
-                middle("latency_us.p99"),
             ];
+            row.extend(records.then(|| middle(RECORDS)));
+            row.extend(at_a_rate.then(|| middle("records.latency_us.p95")));
+            row.extend([middle("latency_us.mean"), middle("latency_us.p99")]);
             if group.mode == Mode::Real {
                 row.extend([middle(server_us), middle("cpu_us_per_call.client")]);
             }
