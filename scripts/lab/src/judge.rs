@@ -2,6 +2,7 @@
 //! whichever it is, its number stands beside it.
 
 mod batch;
+mod ratios;
 
 use crate::experiment::{Claim, Law, LineOf, PointOf, Scalar, Test, Wanted};
 use crate::metric::Metric;
@@ -56,6 +57,13 @@ pub struct Finding {
 pub fn judge(claim: &Claim, results: &Results<'_>) -> Finding {
     let judged = match &claim.test {
         Test::Ratio { metric, over, under, wanted } => ratio(results, metric, over, under, *wanted),
+        Test::EveryRatio { metric, over, under, values, wanted } => {
+            ratios::every(results, metric, (over, under), values, *wanted)
+        }
+        Test::Trend { metric, line, by, values, direction, tolerance } => {
+            let along = ratios::Along { metric, line, by: by.as_ref(), values };
+            ratios::trend(results, &along, *direction, *tolerance)
+        }
         Test::Value { metric, at, wanted } => value(results, metric, at, *wanted),
         Test::Flat { metric, line, values, tolerance } => {
             flat(results, metric, line, values, *tolerance)

@@ -2,6 +2,7 @@
 //! beside it.
 
 mod keyed;
+mod window;
 
 use crate::experiment::{Experiment, Group, Mode, OptionSet, Point, Scalar, Side};
 use crate::model::readers::{CallerOrder, Demand, System, Times};
@@ -9,8 +10,8 @@ use echo_common::quantity::duration;
 use serde::{Deserialize, Serialize};
 
 /// Models that a group may name: the pair with readers; the dispatch by key, as the law of its
-/// cycle and in virtual time.
-pub const MODELS: [&str; 3] = ["readers", "cycle", "keyed"];
+/// cycle and in virtual time; the law of a window of calls in flight.
+pub const MODELS: [&str; 4] = ["readers", "cycle", "keyed", "window"];
 
 /// One point predicted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,18 @@ pub struct Predicted {
     pub response_us: Option<f64>,
     /// What limits.
     pub binds: String,
+    /// Where the curve along the knob bends, if the model's curve has such a place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knee: Option<Knee>,
+}
+
+/// Where a law stops to rise.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Knee {
+    /// The knob's value; the knob may have none such.
+    pub at: f64,
+    /// Calls per second there.
+    pub calls_per_s: f64,
 }
 
 /// What a call takes of each stage on this host, from a run with one reader that keeps it busy.
@@ -53,6 +66,7 @@ pub fn predict(
             match group.model.as_deref() {
                 Some("cycle") => return keyed::cycle(group.mode, &point),
                 Some("keyed") => return keyed::simulated(group.mode, &point),
+                Some("window") => return window::law(group, &point),
                 _ => {}
             }
             let system = system(group.mode, &point.options, calibration, cores)?;
@@ -64,6 +78,7 @@ pub fn predict(
                 calls_per_s: predicted.calls_per_s,
                 response_us: Some(predicted.response_s * 1e6),
                 binds: word(predicted.binds()),
+                knee: None,
             })
         };
         points.filter_map(one).collect::<Vec<_>>()
@@ -171,4 +186,11 @@ fn word(stage: impl Serialize) -> String {
         Ok(serde_json::Value::String(word)) => word.replace('_', " "),
         _ => String::new(),
     }
+}
+
+/// The mean of a paced cost of the server; none if it is missing or burns CPU time.
+fn paced_us(options: &OptionSet, option: &str) -> Option<f64> {
+    let cost = options.get(Side::Server, option)?.to_string();
+    let time = cost.strip_prefix("paced:")?.split(':').next()?;
+    duration(time).ok().map(|time| time.as_secs_f64() * 1e6)
 }

@@ -70,6 +70,17 @@ impl<'a> Results<'a> {
         self.by_round(metric, a).into_iter().filter_map(pair).collect()
     }
 
+    /// The ratio of the medians of two points, with the least and the greatest ratio of two runs of
+    /// one round; none if either has no number, or they make none.
+    pub fn ratio(&self, metric: &Metric, over: &PointOf, under: &PointOf) -> Option<Summary> {
+        let median = self.summary(metric, over)?.median / self.summary(metric, under)?.median;
+        let pairs = self.pairs(metric, under, over).into_iter();
+        let by_round = pairs.map(|(under, over)| over / under).filter(|ratio| ratio.is_finite());
+        let by_round: Vec<f64> = by_round.collect();
+        let rounds = Summary::of(&by_round).or_else(|| Summary::of(&[median]))?;
+        median.is_finite().then_some(Summary { median, ..rounds })
+    }
+
     /// The values of the knob that a line has, in the file's order.
     pub fn values(&self, line: &LineOf) -> &'a [Scalar] {
         let found = self.experiment.group(&line.group).and_then(|group| group.line(&line.line));

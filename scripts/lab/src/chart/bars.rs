@@ -1,6 +1,6 @@
 //! Bars side by side, in groups: what is counted by size, or for each of a few.
 
-use super::{Axis, Entry, Scale, axes, class, escape, frame, open};
+use super::{Axis, Entry, Key, Scale, axes, class, escape, frame, open};
 use std::fmt::Write;
 
 /// Groups of bars.
@@ -56,9 +56,7 @@ impl Bars {
     pub fn legend(&self) -> Vec<Entry> {
         let entry = |(name, colour, _): &(String, usize, Vec<f64>)| Entry {
             colour: *colour,
-            dashed: false,
-            filled: true,
-            marked: false,
+            key: Key::Filled,
             name: name.clone(),
         };
         self.series.iter().map(entry).collect()

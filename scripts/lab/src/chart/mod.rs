@@ -3,10 +3,14 @@
 //! their marks, too. Legends are the page's business: see [`Chart::legend`].
 
 mod bars;
+pub mod heat;
+mod legend;
 mod scale;
 mod stacked;
 
 pub use bars::Bars;
+pub use heat::Heat;
+pub use legend::{Entry, Key};
 pub use scale::Scale;
 pub use stacked::Stacked;
 
@@ -65,24 +69,18 @@ pub struct Chart {
     pub series: Vec<Series>,
     /// Stretches of the horizontal axis that are shaded, such as the warm-up.
     pub shaded: Vec<(f64, f64, String)>,
-}
-
-/// An entry of a legend.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The colour's number.
-    pub colour: usize,
-    /// Dashed.
-    pub dashed: bool,
-    /// A filled field instead of a line.
-    pub filled: bool,
-    /// A line with marks.
-    pub marked: bool,
-    /// The text.
-    pub name: String,
+    /// Where a law bends: each with the colour of its line.
+    pub knees: Vec<(usize, Mark)>,
+    /// A height that the lines are held against, such as that of equal numbers.
+    pub level: Option<f64>,
 }
 
 impl Chart {
+    /// Lines and their axes, and nothing else.
+    pub fn new(x: Axis, y: Axis, series: Vec<Series>) -> Chart {
+        Chart { x, y, series, shaded: Vec::new(), knees: Vec::new(), level: None }
+    }
+
     /// The drawing. `title` is read out where it cannot be seen.
     pub fn svg(&self, title: &str) -> String {
         let mut out = open(title);
@@ -101,11 +99,24 @@ impl Chart {
             );
         }
         axes(&mut out, &self.x, &self.y);
+        if let Some(level) = self.level {
+            let (left, right, _, _) = frame();
+            let at = self.place_y(level);
+            let _ = write!(out, "<path class=\"level\" d=\"M{left} {at:.1}H{right}\"/>");
+        }
         for series in &self.series {
             self.bars(&mut out, series);
         }
         for series in &self.series {
             self.line(&mut out, series);
+        }
+        for (colour, knee) in &self.knees {
+            let (x, y, class) = (self.place_x(knee.x), self.place_y(knee.y), class(*colour));
+            let (at, ring) = (short(knee.x), ring(x, y));
+            let _ = write!(
+                out,
+                "<path class=\"ring {class}\" d=\"{ring}\"><title>knee at {at}</title></path>"
+            );
         }
         out.push_str("</svg>");
         out
@@ -113,11 +124,14 @@ impl Chart {
 
     /// What the page shall say about the lines.
     pub fn legend(&self) -> Vec<Entry> {
+        let key = |series: &Series| match (series.dashed, series.marked) {
+            (true, _) => Key::Dashed,
+            (false, true) => Key::Marked,
+            (false, false) => Key::Line,
+        };
         let entry = |series: &Series| Entry {
             colour: series.colour,
-            dashed: series.dashed,
-            filled: false,
-            marked: series.marked,
+            key: key(series),
             name: series.name.clone(),
         };
         self.series.iter().map(entry).collect()
@@ -174,26 +188,6 @@ impl Chart {
     }
 }
 
-impl Entry {
-    /// A small drawing of what the entry stands for.
-    pub fn key(&self) -> String {
-        let class = class(self.colour);
-        let drawn = match (self.filled, self.dashed) {
-            (true, _) => {
-                format!("<rect class=\"fill {class}\" x=\"5\" width=\"14\" height=\"14\"/>")
-            }
-            (_, true) => format!("<path class=\"line dashed {class}\" d=\"M0 7h24\"/>"),
-            (_, false) if !self.marked => format!("<path class=\"line {class}\" d=\"M0 7h24\"/>"),
-            _ => format!(
-                "<path class=\"line {class}\" d=\"M0 7h24\"/><path class=\"mark {class}\" \
-                 d=\"{}\"/>",
-                shape(self.colour, 12.0, 7.0)
-            ),
-        };
-        format!("<svg class=\"key\" viewBox=\"0 0 24 14\" aria-hidden=\"true\">{drawn}</svg>")
-    }
-}
-
 /// A mark of its own for each colour, for those who do not see colours.
 fn shape(colour: usize, x: f64, y: f64) -> String {
     let r = 3.6;
@@ -207,6 +201,11 @@ fn shape(colour: usize, x: f64, y: f64) -> String {
     }
 }
 
+/// Around a place on a line, wide enough to be seen behind a mark.
+fn ring(x: f64, y: f64) -> String {
+    format!("M{:.1} {y:.1}a6 6 0 1 0 12 0a6 6 0 1 0 -12 0Z", x - 6.0)
+}
+
 /// Left, right, top and bottom of the field inside the axes.
 fn frame() -> (f64, f64, f64, f64) {
     let (left, right, top, bottom) = MARGIN;
@@ -214,7 +213,11 @@ fn frame() -> (f64, f64, f64, f64) {
 }
 
 fn open(title: &str) -> String {
-    let (width, height) = SIZE;
+    open_of(title, SIZE.1)
+}
+
+fn open_of(title: &str, height: f64) -> String {
+    let width = SIZE.0;
     let title = escape(title);
     format!(
         "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\" \
@@ -259,16 +262,20 @@ fn axes(out: &mut String, x: &Axis, y: &Axis) {
     );
 }
 
-/// The ticks that have room beside each other.
+/// The ticks that have room beside each other; the first and the last stay.
 fn spaced(scale: &Scale, width: f64) -> Vec<(f64, String)> {
     let mut kept: Vec<(f64, String)> = Vec::new();
+    let ticks = scale.ticks();
+    let place = |number: f64| scale.place(number) * width;
+    let last_from = ticks.last().map(|(number, text)| place(*number) - half_width(text));
     let mut free_from = f64::NEG_INFINITY;
-    for (number, text) in scale.ticks() {
-        let half = half_width(&text);
-        let at = scale.place(number) * width;
-        if at - half >= free_from {
+    for (index, (number, text)) in ticks.iter().enumerate() {
+        let (at, half) = (place(*number), half_width(text));
+        let is_end = index == 0 || index + 1 == ticks.len();
+        let has_room = at - half >= free_from && last_from.is_none_or(|last| at + half <= last);
+        if is_end || has_room {
             free_from = at + half;
-            kept.push((number, text));
+            kept.push((*number, text.clone()));
         }
     }
     kept
@@ -324,6 +331,8 @@ mod tests {
                 ..Series::default()
             }],
             shaded: vec![(0.0, 1.0, "warm-up".into())],
+            knees: vec![(0, mark(10.0, 19.0))],
+            level: Some(1.0),
         }
     }
 
@@ -335,6 +344,7 @@ mod tests {
         }
         assert_eq!(svg.matches("class=\"mark s0\"").count(), 2);
         assert_eq!(svg.matches("class=\"bar s0\"").count(), 2);
+        assert_eq!((svg.matches("\"level\"").count(), svg.matches("\"ring s0\"").count()), (1, 1));
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
     }
 
@@ -344,5 +354,9 @@ mod tests {
         assert!(spaced(&Scale::Names(names), 420.0).len() < 6);
         let numbers = Scale::Names((1..=10).map(|i| i.to_string()).collect());
         assert_eq!(spaced(&numbers, 420.0).len(), 10);
+        let ticks = vec![1.0, 3.0, 9.0, 27.0, 1_000_000.0, 1_000_001.0];
+        let scale = Scale::LogAt { from: 1.0, to: 1e6 + 1.0, ticks };
+        let texts: Vec<String> = spaced(&scale, 420.0).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(texts.len(), 5, "one of the last two: {texts:?}");
     }
 }

@@ -24,6 +24,15 @@ pub enum Scale {
         /// At the end.
         to: f64,
     },
+    /// By powers of ten, with ticks at these numbers.
+    LogAt {
+        /// At the beginning.
+        from: f64,
+        /// At the end.
+        to: f64,
+        /// Where the ticks are.
+        ticks: Vec<f64>,
+    },
     /// Percentiles (0 to 1, excluded), stretched towards 1 up to this one.
     Percentile {
         /// The last one, below 1.
@@ -59,13 +68,21 @@ impl Scale {
         Scale::Log { from: down(least).unwrap_or(least), to: up(most).unwrap_or(most) }
     }
 
+    /// By powers of ten with a tick at each of these numbers above zero, and a little room around.
+    pub fn log_at(numbers: Vec<f64>) -> Scale {
+        let most = numbers.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        let least = numbers.iter().copied().fold(most, f64::min);
+        let room = (most / least).max(2.0).powf(0.04);
+        Scale::LogAt { from: least / room, to: most * room, ticks: numbers }
+    }
+
     /// Where a number lies, 0 to 1; outside numbers lie at the ends.
     pub fn place(&self, number: f64) -> f64 {
         let stretched = |p: f64| -(1.0 - p.min(1.0 - 1e-12)).log10();
         let place = match self {
             Scale::Linear { from, to } => (number - from) / (to - from),
             Scale::At { to, .. } => number / to,
-            Scale::Log { from, to } => {
+            Scale::Log { from, to } | Scale::LogAt { from, to, .. } => {
                 (number.max(*from).log10() - from.log10()) / (to.log10() - from.log10())
             }
             Scale::Percentile { to } => stretched(number) / stretched(*to),
@@ -83,7 +100,9 @@ impl Scale {
                 let last = (to / step + 1e-9).floor() as i64;
                 (first..=last).map(|i| i as f64 * step).map(|x| (x, tick(x, step))).collect()
             }
-            Scale::At { ticks, .. } => ticks.iter().map(|x| (*x, tick(*x, *x))).collect(),
+            Scale::At { ticks, .. } | Scale::LogAt { ticks, .. } => {
+                ticks.iter().map(|x| (*x, tick(*x, *x))).collect()
+            }
             Scale::Log { from, to } => log_ticks(*from, *to),
             Scale::Percentile { to } => {
                 let shown = PERCENTILES.into_iter().filter(|p| p <= to);
@@ -169,6 +188,12 @@ mod tests {
         let scale = Scale::At { to: 10.4, ticks: vec![1.0, 2.0, 10.0] };
         assert_eq!(texts(&scale), ["1", "2", "10"]);
         assert!((scale.place(5.2) - 0.5).abs() < 1e-9);
+        let scale = Scale::log_at(vec![1.0, 3.0, 9.0, 64.0]);
+        assert_eq!(texts(&scale), ["1", "3", "9", "64"]);
+        let step = scale.place(3.0) - scale.place(1.0);
+        assert!((scale.place(9.0) - scale.place(3.0) - step).abs() < 1e-9);
+        assert!(scale.place(1.0) > 0.0 && scale.place(64.0) < 1.0);
+        assert_eq!(texts(&Scale::log_at(vec![5.0])), ["5"]);
     }
 
     #[test]

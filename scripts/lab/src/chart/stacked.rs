@@ -1,6 +1,6 @@
 //! Bars made of parts: where the time of a call goes.
 
-use super::{Axis, Entry, Scale, axes, class, escape, frame, open};
+use super::{Axis, Entry, Key, Scale, axes, class, escape, frame, open};
 use std::fmt::Write;
 
 /// Stacked bars side by side.
@@ -58,9 +58,7 @@ impl Stacked {
     pub fn legend(&self) -> Vec<Entry> {
         let entry = |(colour, (name, _)): (usize, &(String, Vec<f64>))| Entry {
             colour,
-            dashed: false,
-            filled: true,
-            marked: false,
+            key: Key::Filled,
             name: name.clone(),
         };
         self.parts.iter().enumerate().map(entry).collect()

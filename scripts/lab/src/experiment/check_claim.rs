@@ -9,10 +9,10 @@ use crate::metric::Metric;
 use crate::stats::knee;
 use toml::Spanned;
 
-const KINDS: &str = "ratio, value, flat, equal, within_model, knee, fit, less, knee_moves, \
-    every_run, drains";
+const KINDS: &str = "ratio, every_ratio, trend, value, flat, equal, within_model, knee, fit, \
+    less, knee_moves, every_run, drains";
 /// What an experiment is about unless it says otherwise.
-const METRIC: &str = "calls_per_s";
+pub(super) const METRIC: &str = "calls_per_s";
 
 impl Check<'_> {
     pub(super) fn claims(
@@ -55,6 +55,8 @@ impl Check<'_> {
                 under: self.point(experiment, &claim.b, &claim.kind, "b")?,
                 wanted: self.wanted(claim, experiment)?,
             },
+            "every_ratio" => self.every_ratio(claim, metric, experiment)?,
+            "trend" => self.trend(claim, metric, experiment)?,
             "value" => Test::Value {
                 metric,
                 at: self.point(experiment, &claim.a, &claim.kind, "a")?,
@@ -121,9 +123,12 @@ impl Check<'_> {
             ("share", claim.share.is_some()),
             ("law", claim.law.is_some()),
             ("lines", claim.lines.is_some()),
+            ("direction", claim.direction.is_some()),
         ];
         let uses: &[&str] = match kind {
             "ratio" => &["a", "metric", "b", "min", "max", "near", "tolerance", "model"],
+            "every_ratio" => &["a", "metric", "b", "values", "min", "max", "near", "tolerance"],
+            "trend" => &["a", "metric", "b", "values", "direction", "tolerance"],
             "value" => &["a", "metric", "min", "max", "near", "tolerance", "model"],
             "flat" => &["a", "metric", "values", "tolerance"],
             "equal" => &["a", "metric", "b", "tolerance"],
@@ -145,7 +150,11 @@ impl Check<'_> {
         }
     }
 
-    fn wanted(&self, claim: &file::Claim, experiment: &Experiment) -> Result<Wanted, FileError> {
+    pub(super) fn wanted(
+        &self,
+        claim: &file::Claim,
+        experiment: &Experiment,
+    ) -> Result<Wanted, FileError> {
         for field in [&claim.min, &claim.max, &claim.near].into_iter().flatten() {
             if !field.as_ref().is_finite() {
                 let wrong = format!("{} is no number to compare with", field.as_ref());
@@ -210,7 +219,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn tolerance(&self, claim: &file::Claim) -> Result<f64, FileError> {
+    pub(super) fn tolerance(&self, claim: &file::Claim) -> Result<f64, FileError> {
         match &claim.tolerance {
             None => self.refuse(claim.kind.span(), "the tolerance is missing, such as 0.1"),
             Some(tolerance) if (0.0..f64::INFINITY).contains(tolerance.as_ref()) => {
@@ -254,7 +263,7 @@ impl Check<'_> {
         lines.as_ref().iter().map(one).collect()
     }
 
-    fn claim_values(
+    pub(super) fn claim_values(
         &self,
         claim: &file::Claim,
         experiment: &Experiment,
@@ -285,7 +294,7 @@ impl Check<'_> {
         }
     }
 
-    fn line(
+    pub(super) fn line(
         &self,
         experiment: &Experiment,
         selector: &Option<Spanned<file::Selector>>,

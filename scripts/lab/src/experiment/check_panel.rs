@@ -1,14 +1,18 @@
 //! Checks of panels.
 
 use super::check::Check;
+use super::check_claim::METRIC;
 use super::file;
-use super::panel::{Panel, PanelKind, Unit};
+use super::panel::{Base, Panel, PanelKind, Unit};
 use super::place::FileError;
 use super::{Experiment, Group, LineOf, Scalar};
 use toml::Spanned;
 
-const KINDS: &str = "curve, several, stages, percentiles, timeline, timeline_p99, batch_sizes, \
-    each, backlog";
+const KINDS: &str = "curve, heat, several, stages, percentiles, timeline, timeline_p99, \
+    batch_sizes, each, backlog";
+
+/// What a ratio may be to.
+const BASES: &str = "allowed: base = { at = VALUE }, { group = NAME } or { lines = [NAMES] }";
 
 impl Check<'_> {
     pub(super) fn panels(
@@ -26,21 +30,11 @@ impl Check<'_> {
     ) -> Result<Panel, FileError> {
         let panel = spanned.as_ref();
         let group = self.group_of(experiment, &panel.group)?;
+        self.panel_fields_fit(panel)?;
         let at = |this: &Self| this.panel_at(panel, group);
         let kind = match panel.kind.get_ref().as_str() {
-            "curve" => {
-                let lines = match &panel.lines {
-                    None => group.lines.iter().map(|line| line.name.clone()).collect(),
-                    Some(lines) => {
-                        let name = |l: &Spanned<String>| self.line_of(group, Some(l), l.span());
-                        lines.iter().map(name).collect::<Result<_, _>>()?
-                    }
-                };
-                let metric = self.metric(panel.metric.as_ref())?;
-                let (axis, unit) = (self.axis(panel, &metric.to_string()), self.unit(panel)?);
-                let model = panel.model == Some(true) && group.model.is_some();
-                PanelKind::Curve { metric, axis, unit, lines, model }
-            }
+            "curve" => self.panel_curve(panel, group, experiment)?,
+            "heat" => self.panel_heat(panel, group, experiment)?,
             "several" => {
                 let mut metrics = Vec::new();
                 for named in &panel.metrics {
@@ -79,6 +73,161 @@ impl Check<'_> {
             group: group.name.clone(),
             note: panel.note.clone(),
         })
+    }
+
+    /// A field that a kind has no use for would be believed to act.
+    fn panel_fields_fit(&self, panel: &file::Panel) -> Result<(), FileError> {
+        let has: &[(&str, bool)] = &[
+            ("lines", panel.lines.is_some()),
+            ("metric", panel.metric.is_some()),
+            ("metrics", !panel.metrics.is_empty()),
+            ("axis", panel.axis.is_some()),
+            ("unit", panel.unit.is_some()),
+            ("model", panel.model.is_some()),
+            ("at", panel.at.is_some()),
+            ("base", panel.base.is_some()),
+        ];
+        let kind = panel.kind.get_ref().as_str();
+        let uses: &[&str] = match kind {
+            "curve" if panel.base.is_some() => &["lines", "metric", "axis", "base"],
+            "curve" => &["lines", "metric", "axis", "unit", "model", "base"],
+            "heat" => &["lines", "metric", "axis", "at", "base"],
+            "several" => &["lines", "metrics", "axis", "unit"],
+            "stages" => &["lines"],
+            "percentiles" | "timeline" | "timeline_p99" | "batch_sizes" | "backlog" => {
+                &["lines", "at"]
+            }
+            "each" => &["lines", "metric", "axis", "at"],
+            _ => return Ok(()),
+        };
+        match has.iter().find(|(name, given)| *given && !uses.contains(name)) {
+            Some((name, _)) => {
+                let with = if panel.base.is_some() { " with a base" } else { "" };
+                let uses = uses.join(", ");
+                let wrong = format!("a panel of kind {kind}{with} has no {name}; allowed: {uses}");
+                self.refuse(panel.kind.span(), wrong)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn panel_curve(
+        &self,
+        panel: &file::Panel,
+        group: &Group,
+        experiment: &Experiment,
+    ) -> Result<PanelKind, FileError> {
+        let lines = self.panel_lines(panel, group)?;
+        let metric = self.metric(panel.metric.as_ref())?;
+        let model = panel.model == Some(true);
+        if model && (group.model.is_none() || metric.to_string() != METRIC) {
+            let wrong = match &group.model {
+                None => format!("group {:?} has no model to draw", group.name),
+                Some(_) => format!("the model says nothing of {metric}; allowed: {METRIC}"),
+            };
+            return self.refuse(panel.kind.span(), wrong);
+        }
+        let base = match &panel.base {
+            Some(base) => Some(self.base(base, (group, &lines), experiment)?),
+            None => None,
+        };
+        let unit = if base.is_some() { Unit::Count } else { self.unit(panel)? };
+        let axis = self.axis(panel, &metric.to_string());
+        Ok(PanelKind::Curve { metric, axis, unit, lines, model, base })
+    }
+
+    fn panel_heat(
+        &self,
+        panel: &file::Panel,
+        group: &Group,
+        experiment: &Experiment,
+    ) -> Result<PanelKind, FileError> {
+        let lines = self.panel_lines(panel, group)?;
+        let metric = self.metric(panel.metric.as_ref())?;
+        let Some(base) = &panel.base else {
+            let wrong = format!("a map shows ratios, and their base is missing; {BASES}");
+            return self.refuse(panel.kind.span(), wrong);
+        };
+        let base = self.base(base, (group, &lines), experiment)?;
+        let all = group.values_of(&lines);
+        let values = match &panel.at {
+            None => all,
+            Some(at) => {
+                let values = self.values(at)?;
+                match values.iter().find(|value| !all.iter().any(|other| other.is(value))) {
+                    None => values,
+                    Some(value) => {
+                        let wrong = format!("{value} is no value of a line of the map");
+                        return self.refuse(at.span(), wrong);
+                    }
+                }
+            }
+        };
+        let what = self.axis(panel, &format!("{metric}, ratio"));
+        Ok(PanelKind::Heat { metric, what, lines, values, base })
+    }
+
+    /// The lines that are named, or all of the group.
+    fn panel_lines(&self, panel: &file::Panel, group: &Group) -> Result<Vec<String>, FileError> {
+        let Some(lines) = &panel.lines else {
+            return Ok(group.lines.iter().map(|line| line.name.clone()).collect());
+        };
+        lines.iter().map(|name| self.line_of(group, Some(name), name.span())).collect()
+    }
+
+    /// What these lines of a group are divided by.
+    fn base(
+        &self,
+        spanned: &Spanned<file::Base>,
+        (group, lines): (&Group, &[String]),
+        experiment: &Experiment,
+    ) -> Result<Base, FileError> {
+        let base = spanned.as_ref();
+        let of = match &base.group {
+            Some(name) => self.group_of(experiment, name)?,
+            None => group,
+        };
+        if (of.knob.of, &of.knob.option) != (group.knob.of, &group.knob.option) {
+            let wrong = format!("group {:?} has another knob than {:?}", of.name, group.name);
+            return self.refuse(spanned.span(), wrong);
+        }
+        let names = match &base.lines {
+            Some(names) if names.as_ref().len() == lines.len() => names
+                .as_ref()
+                .iter()
+                .map(|name| self.line_of(of, Some(name), name.span()))
+                .collect::<Result<Vec<_>, _>>()?,
+            Some(names) => {
+                let (shown, named) = (lines.len(), names.as_ref().len());
+                let wrong = format!("the base names {named} lines; allowed: {shown}, as are shown");
+                return self.refuse(names.span(), wrong);
+            }
+            None => lines.to_vec(),
+        };
+        let at = base.at.as_ref().map(|at| self.scalar(at)).transpose()?;
+        for (line, name) in lines.iter().zip(&names) {
+            let values = of.line(name).map_or(&[][..], |line| line.values.as_slice());
+            let own = group.values_of(std::slice::from_ref(line));
+            let wrong = match &at {
+                _ if of.line(name).is_none() => {
+                    format!("there is no line {name:?} in group {:?}", of.name)
+                }
+                Some(at) if !values.iter().any(|value| value.is(at)) => {
+                    format!("{at} is no value of line {name:?}")
+                }
+                None if of.name == group.name && name == line => {
+                    format!("line {name:?} would be divided by itself; {BASES}")
+                }
+                None if !own.iter().any(|at| values.iter().any(|value| value.is(at))) => {
+                    format!("lines {line:?} and {name:?} have no value of the knob in common")
+                }
+                _ => continue,
+            };
+            return self.refuse(spanned.span(), wrong);
+        }
+        let group = of.name.clone();
+        let lines = names.into_iter().map(|line| LineOf { group: group.clone(), line }).collect();
+        Ok(Base { lines, at })
     }
 
     fn panel_each(&self, panel: &file::Panel, group: &Group) -> Result<PanelKind, FileError> {

@@ -44,6 +44,35 @@ pub enum Test {
         /// What is wanted of the ratio.
         wanted: Wanted,
     },
+    /// The metric of one line by that of another, at every one of these values of the knob.
+    EveryRatio {
+        /// What is compared.
+        metric: Metric,
+        /// The upper one.
+        over: LineOf,
+        /// The lower one.
+        under: LineOf,
+        /// Where both are looked at.
+        values: Vec<Scalar>,
+        /// What is wanted of every ratio.
+        wanted: Wanted,
+    },
+    /// Along the knob a line, or its ratio to another one, falls or rises: not strictly, but from
+    /// the first to the last by more than equal runs differ.
+    Trend {
+        /// What is looked at.
+        metric: Metric,
+        /// The line.
+        line: LineOf,
+        /// What it is divided by.
+        by: Option<LineOf>,
+        /// Over these values.
+        values: Vec<Scalar>,
+        /// Which way.
+        direction: Direction,
+        /// Numbers that are no farther apart, as a share, are equal whatever equal runs do.
+        tolerance: f64,
+    },
     /// The metric at one point.
     Value {
         /// What is looked at.
@@ -138,6 +167,15 @@ pub enum Test {
     },
 }
 
+/// Which way a line goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Down.
+    Falls,
+    /// Up.
+    Rises,
+}
+
 /// Laws that can be fitted, see [`crate::stats::fit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
@@ -185,6 +223,8 @@ impl Test {
     pub fn lines(&self) -> Vec<&LineOf> {
         match self {
             Test::Ratio { over, under, .. } => vec![&over.line, &under.line],
+            Test::EveryRatio { over, under, .. } => vec![over, under],
+            Test::Trend { line, by, .. } => [line].into_iter().chain(by).collect(),
             Test::Value { at, .. } => vec![&at.line],
             Test::Equal { a, b, .. } => vec![a, b],
             Test::Flat { line, .. }
@@ -211,7 +251,9 @@ impl Test {
             Test::Knee { line, share, wanted } => {
                 Some((format!("knee {share} {}/{}", line.group, line.line), *wanted))
             }
-            Test::Flat { .. }
+            Test::EveryRatio { .. }
+            | Test::Trend { .. }
+            | Test::Flat { .. }
             | Test::Equal { .. }
             | Test::WithinModel { .. }
             | Test::Fit { .. }

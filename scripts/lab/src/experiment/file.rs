@@ -159,6 +159,8 @@ pub(super) struct Claim {
     pub(super) law: Option<Spanned<String>>,
     /// Of a knee: it is where this share of the best is reached.
     pub(super) share: Option<Spanned<f64>>,
+    /// Of a trend: `falls` or `rises`.
+    pub(super) direction: Option<Spanned<String>>,
     /// Of a knee that moves: the lines of a's group, in the order in which it grows.
     pub(super) lines: Option<Spanned<Vec<Spanned<String>>>>,
 }
@@ -193,6 +195,18 @@ pub(super) struct Panel {
     pub(super) model: Option<bool>,
     /// Values of the knob, where a chart shows single points.
     pub(super) at: Option<Spanned<Vec<Spanned<Value>>>>,
+    /// Draw the ratio to this.
+    pub(super) base: Option<Spanned<Base>>,
+}
+
+/// What the numbers of a panel are divided by; what it does not name is as in the panel.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Base {
+    pub(super) group: Option<Spanned<String>>,
+    /// One for each line of the panel, in its order.
+    pub(super) lines: Option<Spanned<Vec<Spanned<String>>>>,
+    pub(super) at: Option<Spanned<Value>>,
 }
 
 /// A metric under a name.

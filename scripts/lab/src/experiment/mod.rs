@@ -5,6 +5,7 @@ mod check;
 mod check_claim;
 mod check_group;
 mod check_panel;
+mod check_ratio;
 mod claim;
 mod file;
 mod matched;
@@ -15,9 +16,9 @@ mod point;
 mod replicas;
 
 pub use check::read;
-pub use claim::{Claim, Law, LineOf, PointOf, Test, Wanted};
+pub use claim::{Claim, Direction, Law, LineOf, PointOf, Test, Wanted};
 pub use matched::{MatchedRate, RateOf};
-pub use panel::{Panel, PanelKind, Unit};
+pub use panel::{Base, Panel, PanelKind, Unit};
 pub use peer::Peer;
 pub use place::FileError;
 #[cfg(test)]
@@ -213,6 +214,17 @@ impl Group {
     /// The line of this name.
     pub fn line(&self, name: &str) -> Option<&Line> {
         self.lines.iter().find(|line| line.name == name)
+    }
+
+    /// The values of the knob that some lines have, each once, in the file's order.
+    pub fn values_of(&self, lines: &[String]) -> Vec<Scalar> {
+        let mut values: Vec<Scalar> = Vec::new();
+        for value in lines.iter().filter_map(|name| self.line(name)).flat_map(|line| &line.values) {
+            if !values.iter().any(|other| other.is(value)) {
+                values.push(value.clone());
+            }
+        }
+        values
     }
 
     /// Keeps some of the lines; the twin goes with its line.

@@ -1,6 +1,6 @@
 //! Charts as data.
 
-use super::{LineOf, Scalar};
+use super::{LineOf, PointOf, Scalar};
 use crate::metric::Metric;
 
 /// One chart.
@@ -31,6 +31,21 @@ pub enum PanelKind {
         lines: Vec<String>,
         /// With the model's curves.
         model: bool,
+        /// Drawn is the ratio to this.
+        base: Option<Base>,
+    },
+    /// The ratio of a metric to a base as a map: a row for each line, a column for each value.
+    Heat {
+        /// What is divided.
+        metric: Metric,
+        /// The numbers in words.
+        what: String,
+        /// The rows, by name.
+        lines: Vec<String>,
+        /// The columns.
+        values: Vec<Scalar>,
+        /// By what.
+        base: Base,
     },
     /// Several metrics of one line against the knob.
     Several {
@@ -89,6 +104,24 @@ pub enum PanelKind {
         /// The points.
         at: Vec<Scalar>,
     },
+}
+
+/// What the numbers of some lines are divided by: those of the same lines at one value of the knob,
+/// or those of other lines, each at the same value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Base {
+    /// One for each line that is shown, in its order.
+    pub lines: Vec<LineOf>,
+    /// The value of the knob; without it, that of the point.
+    pub at: Option<Scalar>,
+}
+
+impl Base {
+    /// What the point at `at` of the `index`-th line is divided by.
+    pub fn of(&self, index: usize, at: &Scalar) -> Option<PointOf> {
+        let line = self.lines.get(index)?.clone();
+        Some(PointOf { line, at: self.at.as_ref().unwrap_or(at).clone() })
+    }
 }
 
 /// What an axis counts.

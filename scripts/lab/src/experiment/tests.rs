@@ -126,7 +126,7 @@ fn a_bad_file_gives_one_line_with_the_place() {
     check("clients = 10 }", &hadoop, 17, "Hadoop's server has no option \"strict-pin\"");
     check("clients = 10 }", "clients = 10 }, peer = \"x\"", 17, "allowed: echo, hadoop");
     check("name = \"thirty\"", "name = \"ten\"", 18, "two lines \"ten\"");
-    check("kind = \"ratio\"", "kind = \"ration\"", 22, "ratio, value, flat");
+    check("kind = \"ratio\"", "kind = \"ration\"", 22, "ratio, every_ratio, trend, value");
     check("kind = \"ratio\"", "kind = \"ratio\"\nshare = 0.5", 22, "has no share");
     check("min = 3.0", "min = 3.0\nmax = 2.0", 22, "at least 3 and at most 2");
     check("kind = \"ratio\"", "kind = \"fit\"", 22, "has no b");
@@ -144,7 +144,7 @@ fn a_bad_file_gives_one_line_with_the_place() {
     check("line = \"ten\", at = 10", "line = \"ten\", at = 7", 23, "7 is no value");
     check("line = \"ten\", at = 10", "line = \"ten\"", 23, "needs a value of the knob");
     check("a = { group = \"g\"", "a = { group = \"h\"", 23, "no group \"h\"; allowed: g");
-    check("kind = \"curve\"", "kind = \"curv\"", 28, "curve, several");
+    check("kind = \"curve\"", "kind = \"curv\"", 28, "curve, heat, several");
     check("kind = \"curve\"", "kind = \"curve\"\nunit = \"ms\"", 29, "calls/s, us, share");
     check("kind = \"curve\"", "kind = \"curve\"\nmetric = \"a..b\"", 29, "no path");
     check("kind = \"curve\"", "kind = \"several\"", 28, "metrics is missing");
@@ -157,6 +157,87 @@ fn a_bad_file_gives_one_line_with_the_place() {
     check("min = 3.0", "max = inf", 25, "no number to compare with");
     check("min = 3.0", "near = 3.0\ntolerance = inf", 26, "0 and more");
     check("[1, 2, 10]", "[1, 2, nan]", 12, "no number to measure at");
+}
+
+#[test]
+fn a_panel_of_ratios_names_a_base_that_is_there() {
+    let heat = |more: &str| format!("kind = \"heat\"\n{more}");
+    let panel = |kind: &str, line: usize, wrong: &str| check("kind = \"curve\"", kind, line, wrong);
+    panel(&heat(""), 28, "their base is missing; allowed: base = { at = VALUE }");
+    panel(&heat("base = { at = 7 }"), 29, "7 is no value of line \"ten\"");
+    panel(&heat("base = { }"), 29, "line \"ten\" would be divided by itself");
+    panel(&heat("base = { group = \"h\" }"), 29, "no group \"h\"; allowed: g");
+    panel(&heat("base = { group = \"g\" }"), 29, "would be divided by itself");
+    panel(&heat("base = { lines = [\"ten\"] }"), 29, "names 1 lines; allowed: 2, as are shown");
+    panel(&heat("base = { lines = [\"ten\", \"ten\"] }"), 29, "\"ten\" would be divided by itself");
+    panel(&heat("base = { lines = [\"thirty\", \"tin\"] }"), 29, "ten | thirty");
+    panel(&heat("base = { line = \"ten\" }"), 29, "unknown field `line`");
+    panel(&heat("at = [7]\nbase = { at = 1 }"), 29, "7 is no value of a line of the map");
+    panel(&heat("unit = \"us\"\nbase = { at = 1 }"), 28, "kind heat with a base has no unit");
+    panel("kind = \"curve\"\nmodel = true\nbase = { at = 1 }", 28, "with a base has no model");
+    panel("kind = \"curve\"\nat = [1]", 28, "of kind curve has no at; allowed: lines, metric");
+    panel("kind = \"stages\"\nbase = { at = 1 }", 28, "kind stages with a base has no base");
+    let metric = "kind = \"curve\"\nmodel = true\nmetric = \"latency_us.p99\"";
+    panel(metric, 28, "the model says nothing of latency_us.p99");
+    let without = GOOD.replace("model = \"readers\"\n", "");
+    let text = without.replace("kind = \"curve\"", "kind = \"curve\"\nmodel = true");
+    let error = parse(&text, false).unwrap_err().to_string();
+    assert!(error.contains("group \"g\" has no model to draw"), "{error}");
+}
+
+/// The base of another group, the lines in their order, and the value of the knob.
+#[test]
+fn a_base_is_one_point_for_each_that_is_shown() {
+    let second = GOOD[GOOD.find("[[group]]").unwrap()..GOOD.find("[[claim]]").unwrap()]
+        .replace("name = \"g\"", "name = \"h\"");
+    let base = |base: &str| {
+        let panel = format!("kind = \"heat\"\nbase = {base}");
+        let text = GOOD.replacen("kind = \"curve\"", &panel, 1);
+        let experiment =
+            parse(&text.replacen("[[claim]]", &format!("{second}[[claim]]"), 1), false);
+        let PanelKind::Heat { base, .. } = experiment.unwrap().panels.remove(0).kind else {
+            panic!("it is a map");
+        };
+        base
+    };
+    let at = |number: u32| Scalar::of(&toml::Value::Integer(number.into())).unwrap();
+    let point = base("{ group = \"h\", lines = [\"thirty\", \"ten\"] }").of(0, &at(2)).unwrap();
+    assert_eq!((point.line.group.as_str(), point.line.line.as_str()), ("h", "thirty"));
+    assert!(point.at.is(&at(2)));
+    let point = base("{ at = 1 }").of(1, &at(10)).unwrap();
+    assert_eq!((point.line.group.as_str(), point.line.line.as_str()), ("g", "thirty"));
+    assert!(point.at.is(&at(1)) && base("{ at = 1 }").of(2, &at(10)).is_none());
+}
+
+#[test]
+fn a_claim_about_a_ratio_along_the_knob_names_lines_and_values_of_both() {
+    let claim = |text: &str| {
+        let from = GOOD.find("kind = \"ratio\"").unwrap();
+        let to = GOOD.find("[[panel]]").unwrap();
+        parse(&format!("{}{text}\n{}", &GOOD[..from], &GOOD[to..]), false)
+    };
+    let (a, b) =
+        ("a = { group = \"g\", line = \"ten\" }", "b = { group = \"g\", line = \"thirty\" }");
+    let trend = |more: &str| claim(&format!("kind = \"trend\"\n{a}\n{more}"));
+    let every = |more: &str| claim(&format!("kind = \"every_ratio\"\n{a}\n{b}\n{more}"));
+    assert!(trend("direction = \"falls\"").is_ok());
+    assert!(trend(&format!("{b}\ndirection = \"rises\"\ntolerance = 0.1")).is_ok());
+    assert!(every("values = [1, 10]\nmin = 1.5\nmax = 3.0").is_ok());
+    let refused = |parsed: Result<Experiment, FileError>, wrong: &str| {
+        let text = parsed.unwrap_err().to_string();
+        assert!(text.contains(wrong) && !text.contains('\n'), "{text}");
+    };
+    refused(trend(""), "the direction is missing; allowed: falls, rises");
+    refused(trend("direction = \"down\""), "direction \"down\"; allowed: falls, rises");
+    refused(trend("direction = \"falls\"\nvalues = [1]"), "a trend needs two numbers or more");
+    refused(trend("direction = \"falls\"\nvalues = [1, 3]"), "3 is no value of line");
+    refused(trend("direction = \"falls\"\nmin = 1.0"), "of kind trend has no min");
+    refused(every("values = [1, 3]\nmin = 1.0"), "3 is no value of line");
+    refused(every(""), "what is wanted?");
+    refused(every("min = 1.0\nmodel = true"), "of kind every_ratio has no model");
+    let at = a.replace(" }", ", at = 1 }");
+    let text = format!("kind = \"every_ratio\"\n{at}\n{b}\nmin = 1.0");
+    refused(claim(&text), "at: this kind looks at whole lines; allowed: values");
 }
 
 /// What a group says twice would be believed once: the knob under its own name, and emulated time
@@ -209,4 +290,24 @@ fn a_claim_about_several_lines_needs_two_that_are_there() {
     assert_eq!(moves("[\"ten\", \"thirty\"]").unwrap().claims.len(), 1);
     assert!(moves("[\"ten\"]").unwrap_err().to_string().contains("two lines or more"));
     assert!(moves("[\"ten\", \"tin\"]").unwrap_err().to_string().contains("ten | thirty"));
+}
+
+/// A claim or a panel that names what is not there would be found when somebody wants to run it.
+#[test]
+fn every_experiment_beside_the_lab_is_read_in_both_forms() {
+    let names = crate::predict::MODELS.iter().map(|name| (*name).to_owned()).collect();
+    let known = Known { models: Some(names), ..Known::default() };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        for quick in [false, true] {
+            if let Err(error) = read(&path, &text, &known, quick) {
+                panic!("{error}");
+            }
+        }
+        count += 1;
+    }
+    assert!(count >= 4, "{count} files");
 }

@@ -52,6 +52,7 @@ fn predicted(experiment: &Experiment, rates: [f64; 4]) -> Vec<Predicted> {
         calls_per_s,
         response_us: Some(1.0),
         binds: "readers".into(),
+        knee: None,
     });
     predicted.collect()
 }

@@ -2,14 +2,18 @@
 //! chart would look like a result.
 
 use super::block::{Cell, Figure, Table};
-use crate::chart::{Axis, Chart, Mark, Scale, Series, Stacked};
+use crate::chart::{Axis, Chart, Entry, Key, Mark, Scale, Series, Stacked};
 use crate::experiment::{Group, LineOf, Panel, PanelKind, PointOf, Scalar, Unit};
 use crate::metric::Metric;
 use crate::results::{Measured, Results};
 use crate::words;
+use knob::KnobAxis;
 
 mod dispatch;
+mod knob;
 mod latency;
+mod law;
+mod ratio;
 
 /// The stages of a call and their names in the client's report, in the order of its life.
 const STAGES: [(&str, &str); 6] = [
@@ -21,18 +25,20 @@ const STAGES: [(&str, &str); 6] = [
     ("client and network", "rest"),
 ];
 
-/// More values of a knob than this do not get a tick each.
-const TICKS_MAX: usize = 20;
-/// In legends.
-const MODEL: &str = "the model's prediction, in the colour of its line";
-
 /// The chart of a panel.
 pub(super) fn figure(panel: &Panel, results: &Results<'_>) -> Option<Figure> {
     let group = results.experiment.group(&panel.group)?;
     let mut figure = match &panel.kind {
-        PanelKind::Curve { metric, axis, unit, lines, model } => {
+        PanelKind::Curve { metric, axis, unit, lines, model, base } => {
             let wanted = Curve { metric, axis, unit: *unit, lines, model: *model };
-            curve(&wanted, group, results)
+            match base {
+                Some(base) => ratio::curve(&wanted, base, group, results),
+                None => curve(&wanted, group, results),
+            }
+        }
+        PanelKind::Heat { metric, what, lines, values, base } => {
+            let map = ratio::Map { metric, what, lines, values, base };
+            map.figure(group, results)
         }
         PanelKind::Several { line, metrics, axis, unit } => {
             several(line, metrics, axis, *unit, group, results)
@@ -65,7 +71,7 @@ fn curve(wanted: &Curve<'_>, group: &Group, results: &Results<'_>) -> Option<Fig
     let knob = KnobAxis::of(group);
     let mut drawn = Vec::new();
     let mut numbers = Table::new(&["line", &group.knob.label, wanted.axis, "model"]);
-    let mut models: Vec<Series> = Vec::new();
+    let mut laws = law::Laws::default();
     for (colour, name) in wanted.lines.iter().enumerate() {
         let line = LineOf { group: group.name.clone(), line: name.clone() };
         let curve = results.curve(wanted.metric, &line);
@@ -81,26 +87,19 @@ fn curve(wanted: &Curve<'_>, group: &Group, results: &Results<'_>) -> Option<Fig
                 Cell::number(said(point).map_or("".into(), |p| words::number(p.calls_per_s))),
             ]);
         }
-        let points: Vec<Mark> = curve
-            .iter()
-            .filter_map(|m| {
-                Some(Mark { x: knob.place(&m.at)?, y: said(m)?.calls_per_s, bar: None })
-            })
-            .collect();
-        // Lines that differ in what the model does not know have one curve.
-        let known = models.iter().any(|other| other.points == points);
-        if !points.is_empty() && !known {
-            let name = MODEL.to_owned();
-            models.push(Series { name, colour, dashed: true, points, ..Series::default() });
-        }
+        laws.add(colour, name, curve.iter().filter_map(|m| Some((knob.place(&m.at)?, said(m)?))));
         drawn.push(series(name, colour, &curve, &knob, wanted.unit));
     }
     if !wanted.model {
         numbers.columns.pop();
         numbers.rows.iter_mut().for_each(|row| row.truncate(3));
     }
-    models.extend(drawn);
-    finish(models, knob, wanted.axis, wanted.unit, numbers)
+    let note = laws.note();
+    let law::Laws { series: mut all, knees, .. } = laws;
+    all.extend(drawn);
+    let chart = chart(all, knob, wanted.axis, wanted.unit)?;
+    let chart = Chart { knees, ..chart };
+    Some(Figure { note, ..finish(&chart, wanted.axis, numbers) })
 }
 
 fn several(
@@ -127,7 +126,7 @@ fn several(
             drawn.push(series(name, colour, &curve, &knob, unit));
         }
     }
-    let mut figure = finish(drawn, knob, axis, unit, numbers)?;
+    let mut figure = finish(&chart(drawn, knob, axis, unit)?, axis, numbers);
     figure.note = Some(format!("{}.", line.line));
     Some(figure)
 }
@@ -142,13 +141,8 @@ fn series(name: &str, colour: usize, curve: &[Measured], knob: &KnobAxis, unit: 
     Series { name: name.to_owned(), colour, dashed: false, marked: true, points }
 }
 
-fn finish(
-    series: Vec<Series>,
-    knob: KnobAxis,
-    axis: &str,
-    unit: Unit,
-    numbers: Table,
-) -> Option<Figure> {
+/// Lines against the knob; none without a point.
+fn chart(series: Vec<Series>, knob: KnobAxis, axis: &str, unit: Unit) -> Option<Chart> {
     let marks = || series.iter().flat_map(|series| &series.points);
     let most = marks().map(|m| m.bar.map_or(m.y, |(_, high)| high.max(m.y))).reduce(f64::max)?;
     let y = match unit {
@@ -162,57 +156,19 @@ fn finish(
         Unit::Share => format!("{axis} (%)"),
         Unit::Count => axis.to_owned(),
     };
-    let chart = Chart { x: knob.axis, y: Axis { label, scale: y }, series, shaded: Vec::new() };
+    Some(Chart::new(knob.axis, Axis { label, scale: y }, series))
+}
+
+fn finish(chart: &Chart, axis: &str, numbers: Table) -> Figure {
     // Predictions share one entry, the last.
     let (mut legend, mut models): (Vec<_>, Vec<_>) =
-        chart.legend().into_iter().partition(|entry| !entry.dashed);
+        chart.legend().into_iter().partition(|entry| entry.key != Key::Dashed);
     models.truncate(1);
     legend.extend(models);
-    Some(Figure { title: String::new(), svg: chart.svg(axis), legend, note: None, numbers })
-}
-
-/// The knob's values along the horizontal axis: by their number, or side by side.
-struct KnobAxis {
-    axis: Axis,
-    values: Vec<Scalar>,
-    numeric: bool,
-}
-
-impl KnobAxis {
-    fn of(group: &Group) -> KnobAxis {
-        let mut values: Vec<Scalar> = Vec::new();
-        for value in group.lines.iter().flat_map(|line| &line.values) {
-            if !values.iter().any(|other| other.is(value)) {
-                values.push(value.clone());
-            }
-        }
-        let numbers: Option<Vec<f64>> = values.iter().map(Scalar::number).collect();
-        let (scale, numeric) = match numbers {
-            Some(numbers) => {
-                let most = numbers.iter().copied().fold(0.0, f64::max);
-                let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
-                // What spans decades is drawn by decades.
-                let wide = least > 0.0 && most / least > 50.0;
-                let scale = match wide {
-                    true => Scale::log_around(least, most),
-                    false if numbers.len() <= TICKS_MAX && most > 0.0 => {
-                        Scale::At { to: most * 1.04, ticks: numbers }
-                    }
-                    false => Scale::from_zero(most),
-                };
-                (scale, true)
-            }
-            None => (Scale::Names(values.iter().map(Scalar::to_string).collect()), false),
-        };
-        KnobAxis { axis: Axis { label: group.knob.label.clone(), scale }, values, numeric }
+    if let Some((colour, _)) = chart.knees.first() {
+        legend.push(Entry { colour: *colour, key: Key::Knee, name: law::KNEE.to_owned() });
     }
-
-    fn place(&self, at: &Scalar) -> Option<f64> {
-        if self.numeric {
-            return at.number();
-        }
-        self.values.iter().position(|value| value.is(at)).map(|index| index as f64)
-    }
+    Figure { title: String::new(), svg: chart.svg(axis), legend, note: None, numbers }
 }
 
 fn stages(line: &LineOf, group: &Group, results: &Results<'_>) -> Option<Figure> {

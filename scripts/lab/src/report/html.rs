@@ -100,11 +100,13 @@ fn figure(out: &mut String, figure: &Figure) {
         escape(&figure.title),
         figure.svg
     );
-    out.push_str("<ul class=\"legend\">");
-    for entry in &figure.legend {
-        let _ = write!(out, "<li>{}{}</li>", entry.key(), escape(&entry.name));
+    if !figure.legend.is_empty() {
+        out.push_str("<ul class=\"legend\">");
+        for entry in &figure.legend {
+            let _ = write!(out, "<li>{}{}</li>", entry.key(), escape(&entry.name));
+        }
+        out.push_str("</ul>\n");
     }
-    out.push_str("</ul>\n");
     if let Some(note) = &figure.note {
         let _ = writeln!(out, "<p class=\"note\">{}</p>", escape(note));
     }

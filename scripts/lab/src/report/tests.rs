@@ -118,6 +118,7 @@ fn content() -> Content {
         calls_per_s,
         response_us: Some(1.0),
         binds: "readers".into(),
+        knee: None,
     };
     Content {
         about: About {
@@ -175,6 +176,27 @@ fn what_was_not_sound_is_named_and_makes_no_figures() {
     assert!(page.contains("the server counted 4"), "{page}");
     assert!(page.contains("Interrupted (Interrupt): only what was finished"), "{page}");
     assert!(page.contains("| x | 1 | 2 | 115 (110 to 120) |"), "{page}");
+}
+
+#[test]
+fn a_group_whose_calls_carry_records_says_how_many_came_back() {
+    let mut content = content();
+    let records = json!({"records_per_s": 5000.0, "latency_us": {"p95": 70.0}});
+    content.runs.iter_mut().for_each(|run| run.report["records"] = records.clone());
+    let page = |content: &Content| {
+        let (experiment, blocks) = blocks(content);
+        markdown::page(&experiment.title, &blocks)
+    };
+    let closed = page(&content);
+    assert!(
+        closed.contains("| calls/s | records/s | calls: mean us | calls: p99 us |"),
+        "{closed}"
+    );
+    assert!(closed.contains("| 110 (100 to 120) | 5,000 | 200 | 900 |"), "{closed}");
+    content.experiment = FILE.replace("twin =", "client = { rate = 5000 }\ntwin =");
+    let open = page(&content);
+    assert!(open.contains("| records/s | records: p95 us | calls: mean us |"), "{open}");
+    assert!(open.contains("| 5,000 | 70 | 200 | 900 |"), "{open}");
 }
 
 #[test]

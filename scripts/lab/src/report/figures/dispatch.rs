@@ -140,15 +140,12 @@ pub(super) fn backlog(
     }
     series.retain(|series| series.points.len() >= 2);
     let most = series.iter().flat_map(|s| &s.points).map(|m| m.y).reduce(f64::max)?;
-    let chart = Chart {
-        x: Axis {
-            label: "time in the measured part (s)".into(),
-            scale: Scale::Linear { from: 0.0, to: duration },
-        },
-        y: Axis { label: "calls due and not answered".into(), scale: Scale::from_zero(most) },
-        series,
-        shaded: Vec::new(),
+    let x = Axis {
+        label: "time in the measured part (s)".into(),
+        scale: Scale::Linear { from: 0.0, to: duration },
     };
+    let y = Axis { label: "calls due and not answered".into(), scale: Scale::from_zero(most) };
+    let chart = Chart::new(x, y, series);
     Some(Figure {
         title: String::new(),
         svg: chart.svg("backlog over time"),

@@ -52,15 +52,9 @@ pub(super) fn percentiles(
     let ends = series.iter().flat_map(|s| &s.points);
     let (least, most) = (ends.clone().map(|m| m.y).reduce(f64::min)?, ends.clone().map(|m| m.y));
     let last = ends.map(|m| m.x).reduce(f64::max)?;
-    let chart = Chart {
-        x: Axis { label: "percentile".into(), scale: Scale::Percentile { to: last } },
-        y: Axis {
-            label: "latency (us)".into(),
-            scale: Scale::log_around(least, most.fold(least, f64::max)),
-        },
-        series,
-        shaded: Vec::new(),
-    };
+    let x = Axis { label: "percentile".into(), scale: Scale::Percentile { to: last } };
+    let scale = Scale::log_around(least, most.fold(least, f64::max));
+    let chart = Chart::new(x, Axis { label: "latency (us)".into(), scale }, series);
     let note = format!(
         "{}; {}; all rounds together; ends where {CALLS_LEFT_MIN} calls are left.",
         line.line,
@@ -137,12 +131,10 @@ pub(super) fn timeline(
     let most = series.iter().flat_map(|s| &s.points).map(|m| m.y).reduce(f64::max)?;
     let (warmup, duration) = (group.warmup.as_secs_f64(), group.duration.as_secs_f64());
     let scale = Scale::Linear { from: -warmup, to: duration };
-    let chart = Chart {
-        x: Axis { label: "time in the measured part (s)".into(), scale },
-        y: Axis { label: label.into(), scale: Scale::from_zero(most) },
-        series,
-        shaded: vec![(-warmup, 0.0, "warm-up".into())],
-    };
+    let x = Axis { label: "time in the measured part (s)".into(), scale };
+    let y = Axis { label: label.into(), scale: Scale::from_zero(most) };
+    let shaded = vec![(-warmup, 0.0, "warm-up".into())];
+    let chart = Chart { shaded, ..Chart::new(x, y, series) };
     Some(Figure {
         title: String::new(),
         svg: chart.svg(label),
