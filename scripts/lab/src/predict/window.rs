@@ -2,7 +2,7 @@
 //! of the emulated network and the paced handler.
 
 use super::{Knee, Predicted, paced_us, seconds};
-use crate::experiment::{Group, Mode, OptionSet, Point, Scalar, Side};
+use crate::experiment::{Group, Mode, Point, Scalar, Side};
 use crate::model::laws;
 
 /// As the programs have it.
@@ -15,7 +15,7 @@ const CALLS_PER_CONNECTION: f64 = 1024.0;
 /// constants say.
 pub(super) fn law(group: &Group, point: &Point) -> Option<Predicted> {
     let Constants { clients, in_flight, at_once, handlers, rtt_s, service_s } =
-        constants(group.mode, &point.options)?;
+        constants(group.mode, point)?;
     let serves = (clients * at_once).min(handlers);
     let calls_per_s = laws::window(clients * in_flight, rtt_s, service_s, serves);
     let most = laws::most_calls_per_s(service_s, serves);
@@ -49,14 +49,16 @@ struct Constants {
     service_s: f64,
 }
 
-fn constants(mode: Mode, options: &OptionSet) -> Option<Constants> {
+fn constants(mode: Mode, point: &Point) -> Option<Constants> {
+    let options = &point.options;
     let number = |side, option: &str| options.get(side, option).and_then(Scalar::number);
     let set = |side, option: &str| options.get(side, option).is_some();
     let waits_for_more = options
         .get(Side::Client, "acks")
         .is_some_and(|acks| acks.to_string() == "all" || acks.to_string() == "0");
     let other_stage = ["reader-cost", "serial-cost", "dispatch-cost"];
-    let no_such_loop = set(Side::Client, "rate")
+    let no_such_loop = point.rate.is_some()
+        || set(Side::Client, "rate")
         || set(Side::Client, "threads")
         || set(Side::Client, "think")
         || waits_for_more
@@ -112,9 +114,15 @@ lines = [
   { name = "spreads", server = { handler-cost = "paced:2ms:exp" } },
   { name = "burns", server = { handler-cost = "spin:2ms" } },
   { name = "open", client = { rate = 100 } },
+  { name = "matched", rate = { share = 0.7, of = { group = "other" } } },
   { name = "acks", client = { acks = "all" } },
   { name = "by bytes", server = { handler-cost = "paced:400us+8us/KiB" } },
 ]
+[[group]]
+name = "other"
+mode = "paced"
+title = "O"
+knob = { option = "client.in-flight", values = [1, 2, 5, 16] }
 "#;
 
     fn of(line: &str) -> Vec<Predicted> {
@@ -155,7 +163,7 @@ lines = [
 
     #[test]
     fn of_times_that_are_not_known_nothing_is_said() {
-        for line in ["spreads", "burns", "open", "acks", "by bytes"] {
+        for line in ["spreads", "burns", "open", "matched", "acks", "by bytes"] {
             assert!(of(line).is_empty(), "{line}");
         }
     }
