@@ -16,7 +16,7 @@ mode = "paced"
 title = "Sizes"
 knob = { option = "client.in-flight", values = [1, 2, 16], label = "calls in flight" }
 twin = { line = "64 B", at = 1 }
-lines = [{ name = "64 B" }, { name = "1 KiB" }, { name = "8 KiB, with a long name that is cut off" }]
+lines = [{ name = "64 B" }, { name = "1 KiB" }, { name = "8 KiB, with a name that is cut off" }]
 quick = { lines = ["64 B", "1 KiB"], values = [1, 16] }
 [[group]]
 name = "all"
