@@ -8,7 +8,7 @@ mod legend;
 mod scale;
 mod stacked;
 
-pub use bars::Bars;
+pub use bars::{BarSeries, Bars};
 pub use heat::Heat;
 pub use legend::{Entry, Key};
 pub use scale::Scale;
@@ -298,6 +298,18 @@ fn short(number: f64) -> String {
         _ => 4,
     };
     format!("{number:.digits$}")
+}
+
+/// A number beside a mark: three digits or four.
+fn in_short(number: f64) -> String {
+    match number.abs() {
+        size if size >= 1e6 => format!("{:.2}M", number / 1e6),
+        size if size >= 1e5 => format!("{:.0}k", number / 1e3),
+        size if size >= 1e4 => format!("{:.1}k", number / 1e3),
+        size if size >= 100.0 || number == 0.0 => format!("{number:.0}"),
+        size if size >= 10.0 => format!("{number:.1}"),
+        _ => format!("{number:.2}"),
+    }
 }
 
 /// Text that may stand in XML.

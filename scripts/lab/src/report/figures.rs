@@ -2,7 +2,7 @@
 //! chart would look like a result.
 
 use super::block::{Cell, Figure, Table};
-use crate::chart::{Axis, Chart, Entry, Key, Mark, Scale, Series, Stacked};
+use crate::chart::{Axis, BarSeries, Bars, Chart, Entry, Key, Mark, Scale, Series, Stacked};
 use crate::experiment::{Group, LineOf, Panel, PanelKind, PointOf, Scalar, Unit};
 use crate::metric::Metric;
 use crate::results::{Measured, Results};
@@ -94,6 +94,10 @@ fn curve(wanted: &Curve<'_>, group: &Group, results: &Results<'_>) -> Option<Fig
         numbers.columns.pop();
         numbers.rows.iter_mut().for_each(|row| row.truncate(3));
     }
+    let few = knob.few().filter(|_| laws.series.is_empty() && drawn.len() > 1);
+    if let Some(values) = few {
+        return Some(bars(drawn, values, knob, wanted, numbers));
+    }
     let note = laws.note();
     let law::Laws { series: mut all, knees, .. } = laws;
     all.extend(drawn);
@@ -141,6 +145,43 @@ fn series(name: &str, colour: usize, curve: &[Measured], knob: &KnobAxis, unit: 
     Series { name: name.to_owned(), colour, dashed: false, marked: true, points }
 }
 
+/// A line between two values of the knob would say something of those between them: bars do not.
+fn bars(
+    drawn: Vec<Series>,
+    values: Vec<(f64, String)>,
+    knob: KnobAxis,
+    wanted: &Curve<'_>,
+    numbers: Table,
+) -> Figure {
+    let heights = |series: &Series| {
+        let at = |(x, _): &(f64, String)| series.points.iter().find(|mark| mark.x == *x).copied();
+        values.iter().map(at).collect()
+    };
+    let bar = |series: &Series| BarSeries {
+        name: series.name.clone(),
+        colour: series.colour,
+        heights: heights(series),
+    };
+    let bars = Bars {
+        x: knob.axis.label,
+        y: labelled(wanted.axis, wanted.unit),
+        series: drawn.iter().map(bar).collect(),
+        names: values.iter().map(|(_, name)| name.clone()).collect(),
+    };
+    let (svg, legend) = (bars.svg(wanted.axis), bars.legend());
+    Figure { title: String::new(), svg, legend, note: None, numbers }
+}
+
+/// An axis with its unit.
+fn labelled(axis: &str, unit: Unit) -> String {
+    match unit {
+        Unit::CallsPerS => format!("{axis} (calls/s)"),
+        Unit::Us => format!("{axis} (us)"),
+        Unit::Share => format!("{axis} (%)"),
+        Unit::Count => axis.to_owned(),
+    }
+}
+
 /// Lines against the knob; none without a point.
 fn chart(series: Vec<Series>, knob: KnobAxis, axis: &str, unit: Unit) -> Option<Chart> {
     let marks = || series.iter().flat_map(|series| &series.points);
@@ -150,13 +191,7 @@ fn chart(series: Vec<Series>, knob: KnobAxis, axis: &str, unit: Unit) -> Option<
         Unit::Share => Scale::from_zero(if most < 105.0 { 100.0 } else { most }),
         Unit::CallsPerS | Unit::Us | Unit::Count => Scale::from_zero(most),
     };
-    let label = match unit {
-        Unit::CallsPerS => format!("{axis} (calls/s)"),
-        Unit::Us => format!("{axis} (us)"),
-        Unit::Share => format!("{axis} (%)"),
-        Unit::Count => axis.to_owned(),
-    };
-    Some(Chart::new(knob.axis, Axis { label, scale: y }, series))
+    Some(Chart::new(knob.axis, Axis { label: labelled(axis, unit), scale: y }, series))
 }
 
 fn finish(chart: &Chart, axis: &str, numbers: Table) -> Figure {
@@ -204,3 +239,6 @@ fn stages(line: &LineOf, group: &Group, results: &Results<'_>) -> Option<Figure>
         numbers,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -68,7 +68,7 @@ path.s5 { stroke: var(--c5); }
 .h6 { fill: var(--h6); } .h7 { fill: var(--h7); } .h8 { fill: var(--h8); }
 .near { fill: var(--near); } .far { fill: var(--far); }
 rect.gap { fill: none; stroke: var(--rule); } path.gap { stroke: var(--soft); stroke-width: 1; }
-.ring { fill: none; stroke-width: 2; }
+.ring { fill: none; stroke-width: 2; } .ends { stroke: var(--fg); stroke-width: 1.4; }
 .level { stroke: var(--soft); stroke-width: 1.4; fill: none; }
 @media (max-width: 640px) { .tick, .small { font-size: 15px; } .label { font-size: 16px; }
   table.cards, .cards tbody, .cards tr, .cards td { display: block; }

@@ -1,7 +1,7 @@
 //! Charts of the dispatch by key: batches by size, calls of each handler, a backlog over time.
 
 use super::super::block::{Cell, Figure, Table};
-use crate::chart::{Axis, Bars, COLOURS, Chart, Mark, Scale, Series};
+use crate::chart::{Axis, BarSeries, Bars, Chart, Mark, Scale, Series};
 use crate::drain;
 use crate::experiment::{Group, LineOf, Scalar};
 use crate::metric::Metric;
@@ -56,7 +56,7 @@ pub(super) fn batch_sizes(
         for (row, share) in numbers.rows.iter_mut().zip(&shares) {
             row.push(Cell::number(words::number(*share)));
         }
-        series.push((format!("{label} {value}"), colour % COLOURS, shares));
+        series.push(BarSeries::of(format!("{label} {value}"), colour, shares));
     }
     let (x, y) = (SIZES.to_owned(), "share of the batches (%)".to_owned());
     let bars = Bars { x, y, names, series };
@@ -104,7 +104,7 @@ pub(super) fn each(
         x: format!("{}, by number", whose.unwrap_or_default()),
         y: axis.to_owned(),
         names,
-        series: vec![(name.clone(), 0, found)],
+        series: vec![BarSeries::of(name.clone(), 0, found)],
     };
     Some(Figure {
         title: String::new(),

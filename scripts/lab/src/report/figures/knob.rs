@@ -50,4 +50,11 @@ impl KnobAxis {
         }
         self.values.iter().position(|value| value.is(at)).map(|index| index as f64)
     }
+
+    /// Places and names of the values if there are so few that no line goes through them.
+    pub(super) fn few(&self) -> Option<Vec<(f64, String)>> {
+        let one = |at: &Scalar| Some((self.place(at)?, at.to_string()));
+        let all: Option<Vec<(f64, String)>> = self.values.iter().map(one).collect();
+        all.filter(|values| values.len() <= 2)
+    }
 }

@@ -1,0 +1,53 @@
+//! Curves of made-up runs.
+
+use super::*;
+use crate::experiment::{Experiment, Known, read};
+use crate::run::Record;
+use serde_json::json;
+use std::path::Path;
+
+const FILE: &str = r#"name = "e"
+title = "T"
+question = "Q?"
+[[group]]
+name = "g"
+mode = "paced"
+title = "G"
+knob = { option = "server.readers", values = [1, 10], label = "readers" }
+lines = [{ name = "x" }, { name = "y" }]
+[[panel]]
+title = "P"
+kind = "curve"
+group = "g"
+"#;
+
+/// Two rounds of everything; nothing of line y at ten.
+fn drawn(file: &str) -> Figure {
+    let experiment: Experiment = read(Path::new("x.toml"), file, &Known::default(), false).unwrap();
+    let mut runs = Vec::new();
+    for point in experiment.groups[0].points() {
+        for round in 1..=2 {
+            let mut run = Record::from(&point);
+            run.round = round;
+            run.report = json!({"calls_per_s": 100.0 * f64::from(round)});
+            let lost = point.line == "y" && point.at.number() == Some(10.0);
+            run.problem = lost.then(|| "lost".to_owned());
+            runs.push(run);
+        }
+    }
+    let results = Results { experiment: &experiment, runs: &runs, predicted: &[], no_hadoop: None };
+    figure(&experiment.panels[0], &results).unwrap()
+}
+
+/// A line from one reader to ten would be read at five.
+#[test]
+fn two_values_of_a_knob_are_bars_and_three_are_lines() {
+    let two = drawn(FILE);
+    assert_eq!(two.svg.matches("<rect class=\"fill").count(), 3, "{}", two.svg);
+    assert_eq!(two.svg.matches("class=\"ends\"").count(), 3, "{}", two.svg);
+    assert!(!two.svg.contains("class=\"line"), "{}", two.svg);
+    assert_eq!((two.legend.len(), two.numbers.rows.len()), (2, 3));
+    let three = drawn(&FILE.replace("[1, 10]", "[1, 5, 10]"));
+    assert!(three.svg.contains("class=\"line s1\"") && !three.svg.contains("class=\"fill"));
+    assert_eq!((three.legend.len(), three.numbers.rows.len()), (2, 5));
+}
