@@ -7,16 +7,11 @@ use crate::hadoop;
 use crate::link::Link;
 use crate::outbox::{Flushed, Outbox};
 use crate::outcome::{Extras, Failure, Ledger, LostKind};
+use crate::read_pass::{self, read_pass};
 use crate::reason::Reason;
 use crate::reply_reader::{Ending, Reading};
 use crate::stages::Sampler;
-use echo_common::clock::now_ns;
-use std::io::{self, ErrorKind, Read};
-
-/// Reads of a full buffer in one pass; what is left is remembered by the worker.
-const READS_PER_PASS: usize = 4;
-/// Bytes of one read at most; shared by the connections of a worker.
-const READ_BUFFER_LEN: usize = 256 << 10;
+use std::io;
 
 /// A connection that is set up.
 pub(crate) struct Connection<'a> {
@@ -41,7 +36,7 @@ impl Desk {
         Desk {
             ledger: Ledger::new(extras),
             sampler,
-            read_buffer: vec![0; READ_BUFFER_LEN].into_boxed_slice(),
+            read_buffer: read_pass::buffer(),
             scratch: Vec::new(),
         }
     }
@@ -117,31 +112,18 @@ impl<'a> Connection<'a> {
     /// the time of the last read.
     #[inline]
     pub(crate) fn read(&mut self, closed: bool, desk: &mut Desk) -> (ReadEnd, u64) {
-        let mut now = 0;
-        desk.ledger.faulty.on(self.number);
-        for _ in 0..READS_PER_PASS {
-            let read = self.link.read(&mut desk.read_buffer);
-            now = now_ns();
-            let bytes = match read {
-                Ok(0) => return (ReadEnd::Lost(self.end_of_stream()), now),
-                Ok(bytes) => bytes,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    return (ReadEnd::Drained, now);
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return (ReadEnd::Lost(Lost::by(&error)), now),
-            };
-            let mut reading =
-                Reading { table: &mut self.table, ledger: &mut desk.ledger, now_ns: now };
-            let fed = self.conversation.feed(&desk.read_buffer[..bytes], &mut reading);
-            if let Err(lost) = fed {
-                return (ReadEnd::Lost(lost), now);
-            }
-            if bytes < desk.read_buffer.len() && !closed {
-                return (ReadEnd::Drained, now);
-            }
-        }
-        (ReadEnd::More, now)
+        let Desk { ledger, read_buffer, .. } = desk;
+        ledger.faulty.on(self.number);
+        let (end, now) = read_pass(
+            self,
+            |connection| &mut connection.link,
+            read_buffer,
+            closed,
+            |Connection { table, conversation, .. }, bytes, now_ns| {
+                conversation.feed(bytes, &mut Reading { table, ledger, now_ns })
+            },
+        );
+        (end.in_mid_reply(self.conversation.in_mid_reply()), now)
     }
 
     /// Enters `calls` new calls; `flush` writes them.
@@ -233,12 +215,6 @@ impl<'a> Connection<'a> {
     /// Ends all calls in flight, because of `failure`.
     pub(crate) fn end_all(&mut self, failure: Failure, now_ns: u64, ledger: &mut Ledger) {
         self.table.expire(u64::MAX, |_, call| ledger.failed(call, failure, now_ns));
-    }
-
-    fn end_of_stream(&self) -> Lost {
-        let text =
-            self.conversation.in_mid_reply().then(|| "the server closed in mid-reply".to_owned());
-        Lost { kind: LostKind::Eof, text }
     }
 }
 

@@ -45,6 +45,7 @@ mod payload;
 mod plan;
 mod program;
 mod progress;
+mod read_pass;
 mod reason;
 mod records;
 mod remote_stats;

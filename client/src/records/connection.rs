@@ -7,10 +7,11 @@ use super::record::Shape;
 use super::tally::Tally;
 use crate::call_frames::BLOCKS_MAX;
 use crate::call_table::{CallTable, EndedCall, Found, slot_of, wants_stages};
-use crate::connection::{Lost, ReadEnd};
+use crate::connection::ReadEnd;
 use crate::control::View;
 use crate::link::Link;
-use crate::outcome::{Failure, Ledger, LostKind};
+use crate::outcome::{Failure, Ledger};
+use crate::read_pass::read_pass;
 use crate::reason::Reason;
 use crate::reply_reader::{ERROR_TEXT_MAX, Ending};
 use crate::stages::Sampler;
@@ -20,12 +21,8 @@ use echo_common::wire::native::{
     Stages,
 };
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 
-/// Reads of a full buffer in one pass; what is left is remembered by the worker.
-const READS_PER_PASS: usize = 4;
-/// Bytes of one read at most.
-const READ_BUFFER_LEN: usize = 256 << 10;
 /// Bytes of an error frame at most: its text is cut by the server.
 const ERROR_FRAME_MAX: usize = 4096;
 
@@ -62,10 +59,6 @@ pub(super) struct Connection {
     unanswered: VecDeque<(usize, u64)>,
     /// The beginning of a frame.
     partial: Vec<u8>,
-}
-
-pub(super) fn read_buffer() -> Box<[u8]> {
-    vec![0; READ_BUFFER_LEN].into_boxed_slice()
 }
 
 impl Connection {
@@ -180,38 +173,15 @@ impl Connection {
     /// a short read the socket is empty, unless the peer has `closed`.
     pub(super) fn read(&mut self, closed: bool, desk: &mut Desk<'_>) -> (ReadEnd, u64) {
         let mut buffer = std::mem::take(&mut desk.read_buffer);
-        let end = self.read_into(&mut buffer, closed, desk);
+        let (end, now) = read_pass(
+            self,
+            |connection| &mut connection.link,
+            &mut buffer,
+            closed,
+            |connection, bytes, now_ns| Ok(connection.feed(bytes, now_ns, desk)?),
+        );
         desk.read_buffer = buffer;
-        end
-    }
-
-    fn read_into(
-        &mut self,
-        buffer: &mut [u8],
-        closed: bool,
-        desk: &mut Desk<'_>,
-    ) -> (ReadEnd, u64) {
-        let mut now = 0;
-        for _ in 0..READS_PER_PASS {
-            let read = self.link.read(buffer);
-            now = now_ns();
-            let bytes = match read {
-                Ok(0) => return (ReadEnd::Lost(self.end_of_stream()), now),
-                Ok(bytes) => bytes,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    return (ReadEnd::Drained, now);
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return (ReadEnd::Lost(Lost::by(&error)), now),
-            };
-            if let Err(ending) = self.feed(&buffer[..bytes], now, desk) {
-                return (ReadEnd::Lost(ending.into()), now);
-            }
-            if bytes < buffer.len() && !closed {
-                return (ReadEnd::Drained, now);
-            }
-        }
-        (ReadEnd::More, now)
+        (end.in_mid_reply(!self.partial.is_empty()), now)
     }
 
     /// Takes the next bytes of the stream, all of them. A frame that came whole is not copied.
@@ -327,11 +297,6 @@ impl Connection {
             ended += 1;
         });
         self.table.expect_late(ended);
-    }
-
-    fn end_of_stream(&self) -> Lost {
-        let text = (!self.partial.is_empty()).then(|| "the server closed in mid-reply".to_owned());
-        Lost { kind: LostKind::Eof, text }
     }
 }
 

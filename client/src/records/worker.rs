@@ -3,7 +3,7 @@
 mod clockwork;
 
 use super::accumulator::{Accumulator, WorkerPlace};
-use super::connection::{self, Connection, Desk};
+use super::connection::{Connection, Desk};
 use super::record::Shape;
 use super::settings::Settings;
 use super::tally::Tally;
@@ -17,6 +17,7 @@ use crate::interval_clock::IntervalClock;
 use crate::link::{DELAY_TIMER, Delays, Link, Way};
 use crate::load::LoadMeter;
 use crate::outcome::{Failure, Ledger};
+use crate::read_pass;
 use crate::stages::Sampler;
 use crate::worker::{Job, ScheduleResult, TIMER, WorkerResult};
 use echo_common::clock::now_ns;
@@ -132,7 +133,7 @@ impl<'a> RecordWorker<'a> {
                 accumulator,
                 sampler: Sampler::new(job.stages, index as u64),
                 view,
-                read_buffer: connection::read_buffer(),
+                read_buffer: read_pass::buffer(),
                 spare: Vec::new(),
                 wrong: Vec::new(),
             },
