@@ -171,7 +171,7 @@ fn a_follower_that_lacks_what_it_acknowledged_fails_the_run() {
         (says, ended.code, ok, text)
     };
     let cases = [
-        (Says::TheTruth, Some(0), json!(true), "1 in sync hold all 500 acknowledged calls"),
+        (Says::TheTruth, Some(0), json!(true), "1 in sync holds all 500 acknowledged calls"),
         (Says::AllButOne, Some(1), json!(false), "it counts 499 calls of 500"),
         (Says::OtherBytes, Some(1), json!(false), "the digests differ"),
         (Says::Nothing, Some(1), json!(false), "it holds nothing of this server's calls"),

@@ -113,5 +113,6 @@ fn words(comparison: &Comparison) -> String {
         0 => String::new(),
         _ => format!("of {} ", followers.len()),
     };
-    format!("{in_sync} {lost}in sync hold {what}, digests agree")
+    let hold = if in_sync == 1 { "holds" } else { "hold" };
+    format!("{in_sync} {lost}in sync {hold} {what}, digests agree")
 }

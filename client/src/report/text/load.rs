@@ -58,6 +58,10 @@ pub(super) fn load(page: &mut Page, report: &Report) {
     page.field("payload", payload);
     let little = &report.little;
     let number = |value: Option<f64>| value.map_or("n/a".to_owned(), |v| format!("{v:.3}"));
+    if report.unanswered {
+        let on_average = number(little.mean_in_flight);
+        return page.field("in flight", format!("{on_average} begun and not written, on average"));
+    }
     page.field(
         "in flight",
         format!(

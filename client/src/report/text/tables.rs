@@ -55,8 +55,9 @@ pub(super) fn open_loop(page: &mut Page, report: &Report, open: &OpenLoopFigures
     page.field(
         "backlog",
         format!(
-            "{} calls due and not answered at two thirds of the schedule, {} at its end",
+            "{} calls due and not {} at two thirds of the schedule, {} at its end",
             grouped(open.backlog_at_two_thirds),
+            if report.unanswered { "written" } else { "answered" },
             grouped(open.backlog_at_end)
         ),
     );
