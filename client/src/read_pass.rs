@@ -16,8 +16,8 @@ pub(crate) fn buffer() -> Box<[u8]> {
 }
 
 /// Reads what has come on the `link` of a connection and gives it to `feed`, with the time of its
-/// reading. A short read means that the socket is empty, unless the peer has `closed`: then only the
-/// end of the stream is the end. Returns the time of the last read.
+/// reading. A short read means that the socket is empty, unless the peer has `closed`: then only
+/// the end of the stream is the end. Returns the time of the last read.
 #[inline(always)]
 pub(crate) fn read_pass<C, L: Read>(
     connection: &mut C,
