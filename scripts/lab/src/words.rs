@@ -22,6 +22,19 @@ pub fn number(n: f64) -> String {
     format!("{n:.digits$}")
 }
 
+/// How many times as much: 1.00, 12.5, 160.
+pub fn ratio(n: f64) -> String {
+    if !n.is_finite() {
+        return "n/a".to_owned();
+    }
+    let digits = match n.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{n:.digits$}")
+}
+
 /// A share of 0 to 1.
 pub fn percent(share: f64) -> String {
     let digits = usize::from(share.abs() < 0.1 && (share * 100.0).fract().abs() > 1e-9);
@@ -36,6 +49,11 @@ pub fn signed_percent(share: f64) -> String {
 /// The median, with the ends if there is more than one.
 pub fn with_ends(summary: &Summary) -> String {
     in_unit(summary, number)
+}
+
+/// The same of a ratio.
+pub fn ratio_with_ends(summary: &Summary) -> String {
+    in_unit(summary, ratio)
 }
 
 /// The same in a unit.
@@ -82,6 +100,7 @@ mod tests {
         ] {
             assert_eq!(number(n), expected);
         }
+        assert_eq!([1.0, 9.996, 160.2, f64::NAN].map(ratio), ["1.00", "10.0", "160", "n/a"]);
         assert_eq!([percent(0.1), percent(0.025), percent(0.9)], ["10 %", "2.5 %", "90 %"]);
         assert_eq!(signed_percent(-0.0314), "-3.1 %");
         let summary = Summary::of(&[1.0, 2.0, 4.0]).unwrap();

@@ -3,6 +3,7 @@
 //! told by colour alone.
 
 use super::{Entry, Key, SIZE, escape, half_width, open_of};
+use crate::words;
 use std::fmt::Write;
 
 /// Ratios by row and column.
@@ -101,7 +102,7 @@ fn field(out: &mut String, number: Option<f64>, corner: (f64, f64), width: f64, 
         let _ = write!(out, "<g><title>{}: not measured</title>{drawn}</g>", escape(name));
         return;
     };
-    let (class, shown) = (class_of(number), shown(number));
+    let (class, shown) = (class_of(number), words::ratio(number));
     let on = if is_far(class) { "far" } else { "near" };
     // As large as there is room for, on a phone, too.
     let font = (size.0 / (shown.len() as f64 * 0.66)).clamp(7.0, 15.0);
@@ -179,16 +180,6 @@ pub fn is_far(class: usize) -> bool {
     class.abs_diff(CLASSES / 2) >= 3
 }
 
-/// Three digits or so.
-fn shown(number: f64) -> String {
-    let digits = match number {
-        size if size >= 99.95 => 0,
-        size if size >= 9.995 => 1,
-        _ => 2,
-    };
-    format!("{number:.digits$}")
-}
-
 /// A name on one line or two, parted between words where both are about as long.
 fn wrapped(name: &str) -> Vec<String> {
     let words: Vec<&str> = name.split_whitespace().collect();
@@ -251,7 +242,6 @@ mod tests {
             assert_eq!(class_of(number), class, "{number}");
         }
         assert_eq!((class_of(2.5), class_of(1e9), CLASSES), (8, 8, 9));
-        assert_eq!([shown(0.5), shown(9.996), shown(160.2)], ["0.50", "10.0", "160"]);
     }
 
     #[test]

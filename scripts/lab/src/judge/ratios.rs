@@ -121,7 +121,8 @@ pub(super) fn trend(
         Direction::Falls => (rounds::Verdict::Smaller, rounds::Verdict::Larger),
         Direction::Rises => (rounds::Verdict::Larger, rounds::Verdict::Smaller),
     };
-    let mut seen = steps.iter().map(Step::words).collect::<Vec<_>>().join(", ");
+    let said = steps.iter().map(|step| step.words(along.by.is_some()));
+    let mut seen = said.collect::<Vec<_>>().join(", ");
     seen.push_str(&format!("; last by first x {:.2}", whole.ratio.estimate));
     if fewest > 1 {
         seen.push_str(&format!(" ({:.2} to {:.2})", whole.ratio.low, whole.ratio.high));
@@ -175,8 +176,9 @@ fn compare(a: &Step, b: &Step, noise: Option<f64>) -> Option<rounds::Comparison>
 }
 
 impl Step {
-    fn words(&self) -> String {
-        format!("{} at {}", words::number(self.number), self.at)
+    fn words(&self, is_ratio: bool) -> String {
+        let number = if is_ratio { words::ratio(self.number) } else { words::number(self.number) };
+        format!("{number} at {}", self.at)
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn curve(
             numbers.rows.push(vec![
                 Cell::text(name),
                 Cell::number(point.at.to_string()),
-                Cell::number(words::with_ends(&point.summary)),
+                Cell::number(words::ratio_with_ends(&point.summary)),
             ]);
         }
         if !curve.is_empty() {
@@ -99,7 +99,7 @@ fn table(heat: &Heat) -> Table {
     table.columns.extend(heat.columns.iter().cloned());
     for (name, cells) in &heat.rows {
         let mut row = vec![Cell::text(name)];
-        let cell = |cell: &Option<f64>| Cell::number(words::or_missing(cell.map(words::number)));
+        let cell = |cell: &Option<f64>| Cell::number(words::or_missing(cell.map(words::ratio)));
         row.extend(cells.iter().map(cell));
         table.rows.push(row);
     }

@@ -110,7 +110,7 @@ fn a_map_by_another_group_shows_what_failed_as_not_measured() {
 #[test]
 fn what_the_short_form_leaves_out_is_no_part_of_its_map() {
     let figure = drawn(0, true);
-    assert_eq!(rows(&figure), ["64 B | 1 | 2.60", "1 KiB | 1 | 0.70"]);
+    assert_eq!(rows(&figure), ["64 B | 1.00 | 2.60", "1 KiB | 1.00 | 0.70"]);
     assert!(figure.legend.is_empty());
 }
 
