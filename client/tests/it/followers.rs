@@ -4,6 +4,7 @@ use crate::kit::{Client, ERROR, Ended, Peer, REPLY, STATS, Talk, frame};
 use crate::pair::Pair;
 use echo_common::wire::digest;
 use serde_json::{Value, json};
+use socket2::{Domain, Socket, Type};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -76,8 +77,11 @@ fn what_cannot_be_compared_is_not_checked_and_no_failure() {
     check(&silent.call(RUN), "does not answer a stats call");
     let leader = leader_of(&[silent.address], "");
     check(&leader.call(RUN), "it refuses stats calls");
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let lonely = Pair::serve(&format!("--handlers 1 --followers {nobody} --min-insync 1"));
+    // A port that is taken and does not listen.
+    let nobody = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    nobody.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    let address = nobody.local_addr().unwrap().as_socket().unwrap();
+    let lonely = Pair::serve(&format!("--handlers 1 --followers {address} --min-insync 1"));
     check(&lonely.call(RUN), "none of 1 followers is in sync");
     assert_eq!(alone.json("-n 10")["followers"], Value::Null);
 }

@@ -205,6 +205,11 @@ fn what_is_about_answers_is_refused_in_one_line() {
 #[test]
 fn the_server_counts_the_records_that_nobody_answers_as_the_client_does() {
     let pair = Pair::serve("--handlers 1");
+    let text = pair.call("--acks 0 --streams 5 -n 500").stdout;
+    for part in ["loop = calls with records; nothing is answered", "payload = records, nothing is"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
     for shape in ["-n 20000", "--duration 200ms", "-n 3000 --net-delay 2ms", "--rate 50k -n 5000"] {
         let json = pair.json(&format!("--acks 0 --streams 5 --clients 2 {shape}"));
         for name in ["server_agrees", "server_read_all"] {
