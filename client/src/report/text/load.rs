@@ -11,8 +11,8 @@ const CLOSED_LOOP: &str = "; latency is from the sending of a call to the readin
 const OPEN_LOOP: &str = "open: calls are sent by a schedule, whether earlier ones were answered or \
     not; latency is the response time, from when a call was due to the reading of its reply; min, \
     max and mean are exact, percentiles to 0.1 %";
-const WRITTEN: &str = "nothing is answered, so that a call is done, and latency ends, when its last \
-    byte has been written; min, max and mean are exact, percentiles to 0.1 %";
+const WRITTEN: &str = "nothing is answered, so that a call is done, and latency ends, when its \
+    last byte has been written; min, max and mean are exact, percentiles to 0.1 %";
 const UNANSWERED: &str = "a call is done when its last byte has been written, so that the rate is \
     that at which sockets take them; nothing is answered, and there is no latency";
 
