@@ -10,6 +10,7 @@ use crate::outbox::{Allowance, Outbox};
 use crate::refusal::Refusal;
 use bytes::{Buf, BytesMut};
 use echo_common::clock;
+use echo_common::wire::native::{FLAG_NO_REPLY, Header, Kind};
 use std::io;
 use std::net::Shutdown;
 use std::sync::Arc;
@@ -207,6 +208,12 @@ impl Connection {
         self.active_ns = intake.now_ns;
         self.frame_since_ns = 0;
         self.allowance = self.outbox.begin(parsed.count, parsed.weight);
+        if intake.looks_ahead {
+            let next = self.held.first_chunk().and_then(|head| Header::decode(head).ok());
+            let asks = |head: Header| head.kind == Kind::Call && head.flags & FLAG_NO_REPLY == 0;
+            let is_whole = self.conversation.has_front(&self.held, &intake.limits);
+            self.outbox.note_followed(is_whole && next.is_some_and(asks));
+        }
         let outbox = Arc::clone(&self.outbox);
         let read_ns = intake.now_ns;
         let (count, weight) = (parsed.count, parsed.weight);

@@ -3,12 +3,18 @@
 //! An `Injector` stands where the replies of a handler leave for their connection. Off means that
 //! there is none: nothing else differs.
 
+use crate::config::Config;
 use crate::meters::SharedCounter;
 use crate::owed::Owed;
-use echo_common::wire::native::{HEADER_LEN, Header, Kind};
+use crate::replicator::Answer;
+use echo_common::wire::native::{
+    EXECUTION_LEN, FLAG_WANT_EXECUTION, FLAG_WANT_HELD, FLAG_WANT_STAGES, HEADER_LEN, HELD_LEN,
+    Header, Kind, LENGTH_LEN, STAGES_LEN,
+};
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// What is done to a reply, and to what share of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +32,9 @@ pub enum FaultKind {
     Drop,
     /// It gets its reply twice.
     Dup,
-    /// Two replies that leave together answer each other's call.
+    /// Two replies of a connection change places: the later one leaves first. Where a connection
+    /// has several calls in the server that is no fault; there two that leave together answer each
+    /// other's call.
     Swap,
     /// The last byte of a payload is wrong.
     Corrupt,
@@ -101,19 +109,31 @@ impl FaultMeters {
     }
 }
 
+/// Whether a server lets replies overtake others that must come first.
+pub(crate) fn overtakes(config: &Config) -> bool {
+    let in_order = config.limits.calls_per_connection == 1;
+    in_order && config.faults.iter().any(|fault| fault.kind == FaultKind::Swap)
+}
+
 /// Makes the faults of one thread: evenly spaced, so that a rate of 0.01 is every 100th reply. A
 /// fault that finds nothing to act on waits for the next reply that suits.
 pub(crate) struct Injector {
     rates: [f64; KINDS.len()],
     due: [f64; KINDS.len()],
+    /// Swaps change the places of replies; else the ids.
+    overtakes: bool,
 }
 
 impl Injector {
     /// None if nothing was asked.
-    pub(crate) fn new(asked: &[Fault]) -> Option<Injector> {
+    pub(crate) fn new(config: &Config) -> Option<Injector> {
+        Injector::of(&config.faults, overtakes(config))
+    }
+
+    fn of(asked: &[Fault], overtakes: bool) -> Option<Injector> {
         let mut rates = [0.0; KINDS.len()];
         asked.iter().for_each(|fault| rates[fault.kind as usize] = fault.rate);
-        (!asked.is_empty()).then_some(Injector { rates, due: [0.0; KINDS.len()] })
+        (!asked.is_empty()).then_some(Injector { rates, due: [0.0; KINDS.len()], overtakes })
     }
 
     /// Whether a call with acks=all is answered too early.
@@ -122,8 +142,63 @@ impl Injector {
         self.strikes(FaultKind::EarlyAck, meters)
     }
 
-    /// Does to these replies what is due; returns how many were dropped.
+    /// Does to these replies, which leave together, what is due; returns how many were dropped.
     pub(crate) fn apply(&mut self, replies: &mut Owed, meters: &FaultMeters) -> u64 {
+        let swaps = !self.overtakes;
+        self.apply_to(replies, swaps, meters)
+    }
+
+    /// The same for a reply that leaves later by way of the replicator, where it may be swapped.
+    pub(crate) fn apply_to_held(&mut self, reply: &mut Owed, meters: &FaultMeters) -> u64 {
+        self.apply_to(reply, false, meters)
+    }
+
+    /// Lets the reply to the one call of its connection be overtaken by the next one, if that is
+    /// due and `withhold` can do it. Returns whether it is so: then the reply was taken.
+    pub(crate) fn lets_overtake(
+        &mut self,
+        reply: &mut Owed,
+        meters: &FaultMeters,
+        withhold: impl FnOnce(&mut Owed) -> bool,
+    ) -> bool {
+        if !self.overtakes || !is_one_reply(reply) {
+            return false;
+        }
+        self.count(FaultKind::Swap);
+        self.is_due(FaultKind::Swap) && withhold(reply) && {
+            self.made(FaultKind::Swap, meters);
+            true
+        }
+    }
+
+    /// Exchanges the ids of replies from the replicator that leave together, as is due.
+    pub(crate) fn swap(&mut self, answers: &mut [Answer], meters: &FaultMeters) {
+        if self.overtakes {
+            return;
+        }
+        for at in 0..answers.len() {
+            let (front, rest) = answers.split_at_mut(at + 1);
+            let one = &mut front[at];
+            if !is_one_reply(&one.reply) {
+                continue;
+            }
+            self.count(FaultKind::Swap);
+            if !self.is_due(FaultKind::Swap) {
+                continue;
+            }
+            let suits = |other: &&mut Answer| {
+                Arc::ptr_eq(&other.outbox, &one.outbox) && is_one_reply(&other.reply)
+            };
+            if let Some(other) = rest.iter_mut().find(suits) {
+                std::mem::swap(&mut one.id, &mut other.id);
+                one.reply.patch_front(ID.start, &one.id.to_be_bytes());
+                other.reply.patch_front(ID.start, &other.id.to_be_bytes());
+                self.made(FaultKind::Swap, meters);
+            }
+        }
+    }
+
+    fn apply_to(&mut self, replies: &mut Owed, swaps: bool, meters: &FaultMeters) -> u64 {
         let mut bytes = Vec::with_capacity(replies.len());
         let (_, result) = replies.write_to(|pieces| {
             pieces.iter().for_each(|piece| bytes.extend_from_slice(piece));
@@ -139,17 +214,20 @@ impl Injector {
                 replies.push_small(frame, &[]);
                 continue;
             }
-            let kinds = [FaultKind::Drop, FaultKind::Dup, FaultKind::Swap, FaultKind::Corrupt];
+            let kinds = [FaultKind::Drop, FaultKind::Dup, FaultKind::Corrupt];
             kinds.iter().for_each(|kind| self.count(*kind));
+            if swaps {
+                self.count(FaultKind::Swap);
+            }
             if self.strikes(FaultKind::Drop, meters) {
                 dropped += 1;
                 continue;
             }
-            if let Some(other) = rest.first_mut().filter(|other| is_reply(other))
+            if let Some(other) = rest.first_mut().filter(|other| swaps && is_reply(other))
                 && self.strikes(FaultKind::Swap, meters)
             {
                 frame[ID].swap_with_slice(&mut other[ID]);
-            } else if frame.len() > HEADER_LEN && self.strikes(FaultKind::Corrupt, meters) {
+            } else if has_payload(frame) && self.strikes(FaultKind::Corrupt, meters) {
                 let last = frame.len() - 1;
                 frame[last] ^= 0x20;
             }
@@ -165,13 +243,20 @@ impl Injector {
         self.due[kind as usize] += self.rates[kind as usize];
     }
 
-    fn strikes(&mut self, kind: FaultKind, meters: &FaultMeters) -> bool {
+    fn is_due(&self, kind: FaultKind) -> bool {
         // Sums of rates such as 0.1 come out a little below 1.
-        let due = &mut self.due[kind as usize];
-        let strikes = *due > 1.0 - 1e-9;
+        self.due[kind as usize] > 1.0 - 1e-9
+    }
+
+    fn made(&mut self, kind: FaultKind, meters: &FaultMeters) {
+        self.due[kind as usize] -= 1.0;
+        meters.0[kind as usize].add(1);
+    }
+
+    fn strikes(&mut self, kind: FaultKind, meters: &FaultMeters) -> bool {
+        let strikes = self.is_due(kind);
         if strikes {
-            *due -= 1.0;
-            meters.0[kind as usize].add(1);
+            self.made(kind, meters);
         }
         strikes
     }
@@ -181,7 +266,24 @@ impl Injector {
 const ID: std::ops::Range<usize> = 8..HEADER_LEN;
 
 fn is_reply(frame: &[u8]) -> bool {
-    frame.get(4) == Some(&(Kind::Reply as u8))
+    frame.get(LENGTH_LEN) == Some(&(Kind::Reply as u8))
+}
+
+/// Whether replies to one call begin with a reply: it was not dropped, and is no error.
+fn is_one_reply(reply: &Owed) -> bool {
+    reply.front_byte(LENGTH_LEN) == Some(Kind::Reply as u8)
+}
+
+/// Whether there is something behind the blocks that a reply's flags announce.
+fn has_payload(frame: &[u8]) -> bool {
+    let flags = frame.get(LENGTH_LEN + 1).copied().unwrap_or(0);
+    let blocks = [
+        (FLAG_WANT_STAGES, STAGES_LEN),
+        (FLAG_WANT_EXECUTION, EXECUTION_LEN),
+        (FLAG_WANT_HELD, HELD_LEN),
+    ];
+    let has = blocks.into_iter().filter(|(flag, _)| flags & flag != 0);
+    frame.len() > HEADER_LEN + has.map(|(_, len)| len).sum::<usize>()
 }
 
 /// Takes whole frames apart.
@@ -203,7 +305,7 @@ mod tests {
     /// one run after the other.
     fn made(faults: &str, runs: usize) -> (Vec<(u64, Vec<u8>)>, u64, FaultMeters) {
         let asked: Vec<Fault> = faults.split(' ').map(|fault| fault.parse().unwrap()).collect();
-        let mut injector = Injector::new(&asked).unwrap();
+        let mut injector = Injector::of(&asked, false).unwrap();
         let meters = FaultMeters::default();
         let mut out = Vec::new();
         let mut dropped = 0;
@@ -251,6 +353,28 @@ mod tests {
         let (replies, _, meters) = made("swap:1", 10);
         assert_eq!((replies.len(), wrong(&replies)), (10, vec![]));
         assert_eq!(meters.snapshot(&["swap:1".parse().unwrap()]).unwrap().swapped, 0);
+    }
+
+    #[test]
+    fn only_a_payload_is_corrupted_and_not_the_blocks_before_it() {
+        let mut injector = Injector::of(&["corrupt:1".parse().unwrap()], false).unwrap();
+        let meters = FaultMeters::default();
+        for (payload, expected) in [(&b""[..], &b""[..]), (b"abc", b"abC")] {
+            let mut reply = Owed::default();
+            let flags = FLAG_WANT_HELD | FLAG_WANT_STAGES;
+            let blocks = HELD_LEN + STAGES_LEN;
+            let head = Header::new(Kind::Reply, flags, 7, blocks, payload.len()).encode();
+            reply.push_small(&head, &[&[0; HELD_LEN + STAGES_LEN], payload].concat());
+            injector.apply(&mut reply, &meters);
+            let mut bytes = Vec::new();
+            let _ = reply.write_to(|pieces| {
+                pieces.iter().for_each(|piece| bytes.extend_from_slice(piece));
+                Ok(pieces.iter().map(|piece| piece.len()).sum())
+            });
+            assert_eq!(bytes[..HEADER_LEN], head);
+            assert_eq!(bytes[HEADER_LEN..][..blocks], [0; HELD_LEN + STAGES_LEN]);
+            assert_eq!(&bytes[HEADER_LEN + blocks..], expected);
+        }
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub(crate) struct Intake {
     pub(crate) pass_bytes: usize,
     /// Some call of this pass asks for its stages.
     pub(crate) stamped: bool,
+    /// Whether it is to be said of each run if another call stands behind it (`--inject swap`).
+    pub(crate) looks_ahead: bool,
     pub(crate) limits: ReadLimits,
     pub(crate) meters: Arc<Meters>,
     number: usize,
@@ -60,6 +62,7 @@ impl Intake {
             now_ns: 0,
             pass_bytes: 0,
             stamped: false,
+            looks_ahead: false,
             limits,
             meters,
             number,

@@ -20,6 +20,8 @@ use echo_common::clock;
 use std::io;
 use std::net::Shutdown;
 
+mod withheld;
+
 /// How much one connection may have in the server.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowLimits {
@@ -52,6 +54,10 @@ struct State {
     finishing: bool,
     /// The connection has ended: replies are dropped and counted.
     closed: bool,
+    /// A whole call waits at the reader behind the one in flight, and the reply that goes with the
+    /// next one; both only with `--inject swap`.
+    is_followed: bool,
+    withheld: Option<Owed>,
 }
 
 /// How much more a connection may bring into the server.
@@ -176,6 +182,9 @@ impl Outbox {
             let dropped = replies.replies();
             replies.clear();
             return Appended::Closed(dropped);
+        }
+        if let Some(mut earlier) = state.withheld.take_if(|_| !replies.is_empty()) {
+            replies.append(&mut earlier);
         }
         if state.armed {
             replies.compact();
@@ -330,7 +339,8 @@ impl Outbox {
         let mut state = lock(&self.state);
         state.closed = true;
         self.ended.store(true, Ordering::Relaxed);
-        let dropped = state.owed.replies();
+        let withheld = state.withheld.take().map_or(0, |reply| reply.replies());
+        let dropped = state.owed.replies() + withheld;
         state.owed.clear();
         drop(state);
         self.transport.shutdown(Shutdown::Both);

@@ -148,6 +148,11 @@ impl Owed {
         }
     }
 
+    /// The byte `at` of the first piece, if nothing has been written yet.
+    pub(crate) fn front_byte(&self, at: usize) -> Option<u8> {
+        self.segments.front()?.as_slice().get(at).copied()
+    }
+
     /// Adds a frame that answers no call.
     pub(crate) fn push_unanswered(&mut self, frame: &[u8]) {
         self.gather(0).extend_from_slice(frame);

@@ -3,7 +3,7 @@
 
 use crate::complaints::Complaints;
 use crate::config::Config;
-use crate::fault_injection::{Fault, Injector};
+use crate::fault_injection::Injector;
 use crate::handler::Acking;
 use crate::holdings::Holdings;
 use crate::meters::Meters;
@@ -49,11 +49,11 @@ impl ReplicaRooms {
     }
 
     /// What an executor needs.
-    pub(crate) fn acking(&self, meters: &Arc<Meters>, faults: &[Fault]) -> Acking {
+    pub(crate) fn acking(&self, meters: &Arc<Meters>, config: &Config) -> Acking {
         let inbox = self.leader.as_ref().map(|leader| Arc::clone(&leader.inbox));
         let needed = self.min_insync().unwrap_or(1);
         let holdings = Arc::clone(&self.holdings);
-        Acking::new(inbox, needed, holdings, Arc::clone(meters), Injector::new(faults))
+        Acking::new(inbox, needed, holdings, Arc::clone(meters), Injector::new(config))
     }
 
     /// Starts the replicator, if there are followers.
@@ -74,7 +74,8 @@ impl ReplicaRooms {
             Arc::clone(meters),
             Arc::clone(complaints),
             config.time_calls,
-        );
+        )
+        .with_faults(Injector::new(config));
         let (meters, reports) = (Arc::clone(meters), reports.clone());
         let name = meters.replicator.thread.name.clone();
         let thread = spawn(name, reports.clone(), move || {

@@ -7,6 +7,7 @@
 //! an error; followers may hold it all the same.
 
 use crate::complaints::Complaints;
+use crate::fault_injection::Injector;
 use crate::meters::Meters;
 use crate::outbox::Outbox;
 use crate::owed::Owed;
@@ -86,9 +87,13 @@ pub(crate) struct Replicator {
     responder: Responder,
     meters: Arc<Meters>,
     complaints: Arc<Complaints>,
+    /// Makes faults (`--inject`), if any are asked for.
+    injector: Option<Injector>,
     /// Whether it is counted how long calls are in the server.
     time_calls: bool,
     collected: Vec<HeldCall>,
+    /// Replies of this pass that an injector is to see together.
+    leaving: Vec<Answer>,
     now_ns: u64,
 }
 
@@ -116,10 +121,17 @@ impl Replicator {
             responder: Responder::default(),
             meters,
             complaints,
+            injector: None,
             time_calls,
             collected: Vec::new(),
+            leaving: Vec::new(),
             now_ns: clock::now_ns(),
         }
+    }
+
+    /// The same, and faults are made.
+    pub(crate) fn with_faults(self, injector: Option<Injector>) -> Replicator {
+        Replicator { injector, ..self }
     }
 
     fn meters(&self) -> &ReplicatorMeters {
@@ -217,8 +229,12 @@ impl Replicator {
             if self.time_calls {
                 meters.out.times.add(clock::elapsed_ns(answer.read_ns, now_ns), 1);
             }
-            self.responder.answer(answer, &meters.out);
+            match self.injector {
+                None => self.responder.answer(answer, &meters.out),
+                Some(_) => self.leaving.push(answer),
+            }
         });
+        self.answer_wrongly();
         let now_ns = self.now_ns;
         if self.log.first_waiting().is_some_and(|waiting| waiting.until_ns <= now_ns) {
             let text = format!(
@@ -226,6 +242,22 @@ impl Replicator {
                 format_duration(self.plan.ack_timeout)
             );
             self.give_up(|waiting| waiting.until_ns <= now_ns, Status::TooFewHolders, &text);
+        }
+    }
+
+    /// Answers what an injector is to see first.
+    fn answer_wrongly(&mut self) {
+        let Some(injector) = &mut self.injector else { return };
+        let (faults, out) = (&self.meters.faults, &self.meters.replicator.out);
+        injector.swap(&mut self.leaving, faults);
+        for mut answer in self.leaving.drain(..) {
+            let Answer { outbox, reply, weight, .. } = &mut answer;
+            let withheld = injector.lets_overtake(reply, faults, |reply| {
+                self.responder.withhold(outbox, reply, *weight)
+            });
+            if !withheld {
+                self.responder.answer(answer, out);
+            }
         }
     }
 

@@ -47,6 +47,21 @@ impl Responder {
         }
     }
 
+    /// Holds back the reply to the one call of a connection until the next one is answered, see
+    /// [`Outbox::withhold`]. Returns whether it did.
+    pub(crate) fn withhold(
+        &mut self,
+        outbox: &Arc<Outbox>,
+        reply: &mut Owed,
+        weight: usize,
+    ) -> bool {
+        let appended = outbox.withhold(reply, weight);
+        if appended == Some(Appended::Flush) {
+            self.dirty.push(Arc::clone(outbox));
+        }
+        appended.is_some()
+    }
+
     /// Sends something that is no reply to a call of a run.
     pub(crate) fn refuse(&mut self, outbox: &Outbox, frame: &[u8], meters: &OutMeters) {
         let mut refusal = self.scratch();

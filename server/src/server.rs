@@ -4,6 +4,7 @@
 use crate::admission::Admission;
 use crate::call_queue::CallQueue;
 use crate::complaints::{Complaints, say};
+use crate::fault_injection;
 use crate::handler::{self, Executor};
 use crate::handler_cost::HandlerCost;
 use crate::intake::Intake;
@@ -133,7 +134,8 @@ impl Server {
             config.remote_stats,
             config.costs,
         );
-        let snapshots = Arc::new(snapshots.and_replicas(&replicas, config.faults.clone()));
+        let snapshots = snapshots.and_replicas(&replicas, config.faults.clone());
+        let snapshots = Arc::new(snapshots.and_calls_per_connection(limits.calls_per_connection));
         let (reports, received) = mpsc::channel();
         let poll = Poll::new()?;
         let stopper = Stopper {
@@ -194,11 +196,13 @@ impl Server {
             let seed = number as u64;
             let limits = config.limits.read(config.hadoop.package);
             let cost = ReaderCost::new(config.costs.reader, seed, poll.registry(), PACER)?;
+            let mut intake = Intake::new(limits, Arc::clone(meters), number);
+            intake.looks_ahead = fault_injection::overtakes(config);
             let reader = Reader {
                 poll,
                 mailbox,
                 cost,
-                intake: Intake::new(limits, Arc::clone(meters), number),
+                intake,
                 executor: self.executor(
                     config,
                     meters,
@@ -273,7 +277,7 @@ impl Server {
         cost: HandlerCost,
         number: usize,
     ) -> Executor {
-        let acking = self.replicas.acking(meters, &config.faults);
+        let acking = self.replicas.acking(meters, config);
         let (service, hadoop) = (Arc::clone(&config.service), Arc::clone(&config.hadoop));
         let snapshots = Arc::clone(&self.snapshots);
         Executor::new(service, snapshots, cost, hadoop, acking, config.time_calls, number)

@@ -62,6 +62,9 @@ pub struct Snapshot {
     pub polls: u64,
     /// Connections open now.
     pub connections_open: usize,
+    /// Calls of one connection that are served at once, at most (`--calls-per-connection`). At 1
+    /// the replies of a connection come in the order of its calls.
+    pub calls_per_connection: u32,
     /// By reader.
     pub readers: Vec<ReaderSnapshot>,
     /// By handler.
@@ -155,6 +158,7 @@ pub struct Snapshots {
     admission: Arc<Admission>,
     remote: bool,
     costs: StageCosts,
+    calls_per_connection: u32,
     holdings: Arc<Holdings>,
     /// On a leader.
     min_insync: Option<u16>,
@@ -179,6 +183,7 @@ impl Snapshots {
             admission,
             remote,
             costs,
+            calls_per_connection: u32::MAX,
             holdings: Arc::new(Holdings::new(0)),
             min_insync: None,
             faults: Vec::new(),
@@ -189,6 +194,11 @@ impl Snapshots {
     pub(crate) fn and_replicas(self, rooms: &ReplicaRooms, faults: Vec<Fault>) -> Snapshots {
         let holdings = Arc::clone(&rooms.holdings);
         Snapshots { holdings, min_insync: rooms.min_insync(), faults, ..self }
+    }
+
+    /// Says how many calls of a connection are served at once.
+    pub(crate) fn and_calls_per_connection(self, calls_per_connection: u32) -> Snapshots {
+        Snapshots { calls_per_connection, ..self }
     }
 
     /// Whether stats calls are answered.
@@ -243,6 +253,7 @@ impl Snapshots {
             reads: meters.readers.iter().map(|reader| reader.reads.get()).sum(),
             polls: meters.readers.iter().map(|reader| reader.polls.get()).sum(),
             connections_open: self.admission.open(),
+            calls_per_connection: self.calls_per_connection,
             readers: self.readers(),
             handlers: self.handlers(),
             queue: self.queue.as_deref().map(|queue| self.queue(queue)),

@@ -143,6 +143,14 @@ impl Executor {
                 return;
             }
         }
+        if let Some(injector) = &mut self.acking.injector
+            && calls.count == 1
+            && injector.lets_overtake(&mut replies, &self.acking.meters.faults, |reply| {
+                self.responder.withhold(&calls.outbox, reply, calls.weight)
+            })
+        {
+            return;
+        }
         self.responder.append(calls, replies, meters);
     }
 
@@ -156,7 +164,7 @@ impl Executor {
             let faults = &self.acking.meters.faults;
             for call in &mut self.acking.held {
                 let Some(answer) = &mut call.answer else { continue };
-                meters.omitted.add(injector.apply(&mut answer.reply, faults));
+                meters.omitted.add(injector.apply_to_held(&mut answer.reply, faults));
                 if injector.acks_early(faults)
                     && let Some(answer) = call.answer.take()
                 {

@@ -67,6 +67,38 @@ fn swapped_replies_answer_each_others_calls() {
     assert_eq!((replies.len(), made), (100, vec![format!("swapped={swapped}")]));
 }
 
+/// Where replies come in the order of calls, exchanged ids would be two wrong replies in order.
+#[test]
+fn a_reply_that_is_swapped_where_order_is_promised_comes_whole_behind_the_next_one() {
+    for handlers in ["1", "3", "0"] {
+        let changes = [
+            ("--inject", "swap:0.1"),
+            ("--test-faults", "-"),
+            ("--max-in-flight", "1"),
+            ("--handlers", handlers),
+        ];
+        let server = Server::start(&changes);
+        let mut peer = Peer::open(server.address);
+        let calls: Vec<u8> = (0..100).flat_map(|id| call_frame(id, &payload(id, 64))).collect();
+        peer.send(&calls);
+        let mut ids = Vec::new();
+        for _ in 0..100 {
+            let frame = peer.frame().expect("a reply");
+            assert_eq!(frame.payload, payload(frame.id, 64));
+            ids.push(frame.id);
+        }
+        let late: Vec<u64> = ids.windows(2).filter(|w| w[1] < w[0]).map(|w| w[1]).collect();
+        assert!(!late.is_empty(), "{ids:?}");
+        let swapped = |(at, id): (usize, &u64)| (*id as usize).abs_diff(at) <= 1;
+        assert!(ids.iter().enumerate().all(swapped), "{ids:?}");
+        // One call, and nobody to overtake its reply.
+        (200..230).for_each(|id| peer.echo(id, 10));
+        let ended = server.stop();
+        ended.check(&[("calls", 130), ("replies", 130), ("calls_in_server", 0)]);
+        assert_eq!(ended.counter("faults_swapped"), late.len() as u64);
+    }
+}
+
 #[test]
 fn a_server_that_was_not_asked_has_no_word_about_faults() {
     let server = Server::start(&[]);
