@@ -9,11 +9,13 @@
 //! its remainder. With more slots than calls in flight an id whose place is still taken is rare;
 //! it is left out, and the next one is tried.
 
+mod order;
 mod sequence;
 
 pub(crate) use sequence::Sequence;
 
 use crate::keys::NO_KEY;
+use order::Order;
 
 /// What the table knew of a call that has just ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +76,8 @@ pub(crate) struct CallTable {
 enum Numbering {
     /// From the slots, of which these are free.
     Slots { free: Vec<u32> },
+    /// The same, where the order of replies is looked at.
+    InOrder { free: Vec<u32>, order: Order },
     /// From a counter; the slots are a ring, a power of two of them.
     Ring(Sequence),
 }
@@ -104,6 +108,26 @@ impl CallTable {
             sent_ns: vec![0; if open_loop { slots } else { 0 }].into_boxed_slice(),
             keys: Box::default(),
             overdue: 0,
+        }
+    }
+
+    /// The same, where replies must come in the order of calls. Not for counted ids.
+    pub(crate) fn in_order(mut self) -> CallTable {
+        self.numbering = match self.numbering {
+            Numbering::Slots { free } => {
+                Numbering::InOrder { free, order: Order::new(self.slots.len()) }
+            }
+            other => other,
+        };
+        self
+    }
+
+    /// Takes out the calls whose reply came behind that of a later one, where that is looked at.
+    #[inline]
+    pub(crate) fn take_overtaken(&mut self) -> Vec<u64> {
+        match &mut self.numbering {
+            Numbering::InOrder { order, .. } => order.take_overtaken(),
+            Numbering::Slots { .. } | Numbering::Ring(_) => Vec::new(),
         }
     }
 
@@ -141,6 +165,13 @@ impl CallTable {
         match &mut self.numbering {
             Numbering::Slots { free } => {
                 let slot = free.pop().expect("a slot is free while fewer are open than there are");
+                let entry = &mut self.slots[slot as usize];
+                *entry = Slot { due_ns, state, wants_stages, ..*entry };
+                entry.id(slot)
+            }
+            Numbering::InOrder { free, order } => {
+                let slot = free.pop().expect("a slot is free while fewer are open than there are");
+                order.started(slot as usize);
                 let entry = &mut self.slots[slot as usize];
                 *entry = Slot { due_ns, state, wants_stages, ..*entry };
                 entry.id(slot)
@@ -187,6 +218,7 @@ impl CallTable {
                 free.push(index as u32);
                 (index, slot.end(self.sent_ns.get(index)))
             }
+            Numbering::InOrder { .. } => return self.end_in_order(id),
             Numbering::Ring(_) => {
                 let index = id as usize & (self.slots.len() - 1);
                 let slot = &mut self.slots[index];
@@ -196,6 +228,22 @@ impl CallTable {
                 (index, slot.end(self.sent_ns.get(index)))
             }
         };
+        self.open -= 1;
+        Found::Open(EndedCall { key: key_at(&self.keys, index), ..ended })
+    }
+
+    /// [`Self::end`], and the order of replies is noted.
+    #[inline(never)]
+    fn end_in_order(&mut self, id: u64) -> Found {
+        if !self.is_open(id) {
+            return self.closed_before(id);
+        }
+        let index = slot_of(id);
+        let (slot, sent_ns) = (&mut self.slots[index], self.sent_ns.get(index));
+        let ended = self.numbering.give_up(slot, index, sent_ns);
+        if let Numbering::InOrder { order, .. } = &mut self.numbering {
+            order.answered(index, id);
+        }
         self.open -= 1;
         Found::Open(EndedCall { key: key_at(&self.keys, index), ..ended })
     }
@@ -231,17 +279,19 @@ impl CallTable {
     pub(crate) fn was_given_out(&self, id: u64) -> bool {
         match &self.numbering {
             Numbering::Ring(sequence) => sequence.is_past(id),
-            Numbering::Slots { .. } => self.slots.get(slot_of(id)).is_some_and(|slot| {
-                let age = slot.generation.wrapping_sub(generation_of(id));
-                (1..1 << 31).contains(&age)
-            }),
+            Numbering::Slots { .. } | Numbering::InOrder { .. } => {
+                self.slots.get(slot_of(id)).is_some_and(|slot| {
+                    let age = slot.generation.wrapping_sub(generation_of(id));
+                    (1..1 << 31).contains(&age)
+                })
+            }
         }
     }
 
     #[inline]
     fn index_of(&self, id: u64) -> usize {
         match self.numbering {
-            Numbering::Slots { .. } => slot_of(id),
+            Numbering::Slots { .. } | Numbering::InOrder { .. } => slot_of(id),
             Numbering::Ring(_) => id as usize & (self.slots.len() - 1),
         }
     }
@@ -257,7 +307,7 @@ impl Numbering {
     #[inline]
     fn id(&self, slot: &Slot, index: usize) -> u64 {
         match self {
-            Numbering::Slots { .. } => slot.id(index as u32),
+            Numbering::Slots { .. } | Numbering::InOrder { .. } => slot.id(index as u32),
             Numbering::Ring(_) => u64::from(slot.generation),
         }
     }
@@ -265,7 +315,7 @@ impl Numbering {
     /// Frees `slot`, the one at `index`.
     #[inline]
     fn give_up(&mut self, slot: &mut Slot, index: usize, sent_ns: Option<&u64>) -> EndedCall {
-        if let Numbering::Slots { free } = self {
+        if let Numbering::Slots { free } | Numbering::InOrder { free, .. } = self {
             slot.generation = slot.generation.wrapping_add(1);
             free.push(index as u32);
         }

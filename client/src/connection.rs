@@ -78,6 +78,11 @@ impl<'a> Connection<'a> {
         }
     }
 
+    /// The same, where replies must come in the order of calls.
+    pub(crate) fn in_order(self) -> Connection<'a> {
+        Connection { table: self.table.in_order(), ..self }
+    }
+
     /// How many more calls may be started.
     #[inline]
     pub(crate) fn free(&self) -> usize {
@@ -123,6 +128,9 @@ impl<'a> Connection<'a> {
                 conversation.feed(bytes, &mut Reading { table, ledger, now_ns })
             },
         );
+        for id in self.table.take_overtaken() {
+            ledger.overtaken(id, None);
+        }
         (end.in_mid_reply(self.conversation.in_mid_reply()), now)
     }
 
@@ -202,7 +210,7 @@ impl<'a> Connection<'a> {
         ledger.faulty.on(self.number);
         self.table.expire(started_until_ns, |id, call| {
             ledger.failed(call, Failure::TimedOut, now_ns);
-            ledger.faulty.name(Wrong::TimedOut, id);
+            ledger.faulty.name(Wrong::TimedOut, id, None);
             timed_out += 1;
         });
         if timed_out > 0 {

@@ -76,6 +76,9 @@ pub(crate) struct Control {
     start_ns: AtomicU64,
     end_ns: AtomicU64,
     leave_ns: AtomicU64,
+    /// Replies come in the order of their connection's calls, as the server says. Written by main
+    /// before it opens the barrier, read by workers behind it.
+    in_order: AtomicBool,
     /// A connection could not be set up: nobody opens another one.
     connect_failed: AtomicBool,
     wakers: Vec<Waker>,
@@ -92,6 +95,7 @@ impl Control {
             start_ns: AtomicU64::new(u64::MAX),
             end_ns: AtomicU64::new(u64::MAX),
             leave_ns: AtomicU64::new(u64::MAX),
+            in_order: AtomicBool::new(false),
             connect_failed: AtomicBool::new(false),
             wakers,
         }
@@ -111,6 +115,16 @@ impl Control {
             end_ns: self.end_ns.load(Ordering::Relaxed),
             leave_ns: self.leave_ns.load(Ordering::Relaxed),
         }
+    }
+
+    /// Replies must come in the order of their connection's calls.
+    pub(crate) fn expect_order(&self) {
+        self.in_order.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether they must.
+    pub(crate) fn expects_order(&self) -> bool {
+        self.in_order.load(Ordering::Relaxed)
     }
 
     /// Begins the warm-up.

@@ -2,9 +2,10 @@
 //! capture of the connection. How many there were is counted elsewhere.
 
 use serde::Serialize;
+use std::fmt;
 
 /// Calls of one kind that are kept.
-const KEPT_MAX: usize = 4;
+const KEPT_MAX: usize = 10;
 
 /// What was wrong with a call, or with its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -18,11 +19,18 @@ pub(crate) enum Wrong {
     UnexpectedReply,
     /// It was acknowledged before enough servers held it.
     EarlyAck,
+    /// Its reply came behind that of a later call, where the server promises order.
+    Overtaken,
 }
 
 impl Wrong {
-    const ALL: [Wrong; 4] =
-        [Wrong::Mismatch, Wrong::TimedOut, Wrong::UnexpectedReply, Wrong::EarlyAck];
+    const ALL: [Wrong; 5] = [
+        Wrong::Mismatch,
+        Wrong::TimedOut,
+        Wrong::UnexpectedReply,
+        Wrong::EarlyAck,
+        Wrong::Overtaken,
+    ];
 
     /// In words.
     pub(crate) fn words(self) -> &'static str {
@@ -31,8 +39,17 @@ impl Wrong {
             Wrong::TimedOut => "timed out",
             Wrong::UnexpectedReply => "unexpected reply",
             Wrong::EarlyAck => "early ack",
+            Wrong::Overtaken => "overtaken",
         }
     }
+}
+
+/// A record by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RecordName {
+    pub(crate) stream: u64,
+    /// Its sequence in the stream.
+    pub(crate) sequence: u64,
 }
 
 /// A call by its name.
@@ -45,6 +62,21 @@ pub(crate) struct FaultyCall {
     pub(crate) connection: u64,
     /// Its id on the wire.
     pub(crate) id: u64,
+    /// The record that went wrong, of a call that carries some; the call's first one where all of
+    /// them did.
+    pub(crate) stream: Option<u64>,
+    pub(crate) record: Option<u64>,
+}
+
+impl fmt::Display for FaultyCall {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FaultyCall { worker, connection, id, .. } = self;
+        write!(to, "call {id:#x} on connection {connection} of worker-{worker:02}")?;
+        match (self.stream, self.record) {
+            (Some(stream), Some(record)) => write!(to, ", record {record} of stream {stream}"),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// See the module's text.
@@ -62,11 +94,13 @@ impl FaultyCalls {
         self.connection = connection;
     }
 
-    /// Names a call.
+    /// Names a call, and one of its records if it carries some.
     #[cold]
-    pub(crate) fn name(&mut self, what: Wrong, id: u64) {
+    pub(crate) fn name(&mut self, what: Wrong, id: u64, record: Option<RecordName>) {
         let (worker, connection) = (self.connection >> 32, self.connection & u64::from(u32::MAX));
-        self.keep(FaultyCall { what, worker, connection, id });
+        let stream = record.map(|record| record.stream);
+        let record = record.map(|record| record.sequence);
+        self.keep(FaultyCall { what, worker, connection, id, stream, record });
     }
 
     /// Adds another worker's.
@@ -95,15 +129,24 @@ mod tests {
     fn the_first_of_each_kind_are_kept_with_their_connection() {
         let mut calls = FaultyCalls::default();
         calls.on(3 << 32 | 7);
-        (0..100).for_each(|id| calls.name(Wrong::TimedOut, id));
-        calls.name(Wrong::Mismatch, 5);
+        (0..100).for_each(|id| calls.name(Wrong::TimedOut, id, None));
+        calls.name(Wrong::Mismatch, 5, Some(RecordName { stream: 2, sequence: 9 }));
         let mut all = FaultyCalls::default();
         all.add(&calls);
         all.add(&calls);
         let all = all.all();
         assert_eq!(all.len(), KEPT_MAX + 2);
-        let first = FaultyCall { what: Wrong::Mismatch, worker: 3, connection: 7, id: 5 };
+        let first = FaultyCall {
+            what: Wrong::Mismatch,
+            worker: 3,
+            connection: 7,
+            id: 5,
+            stream: Some(2),
+            record: Some(9),
+        };
         assert_eq!(all[0], first);
-        assert_eq!(all[2].id, 0);
+        let text = "call 0x5 on connection 7 of worker-03, record 9 of stream 2";
+        assert_eq!(first.to_string(), text);
+        assert_eq!(all[2].to_string(), "call 0x0 on connection 7 of worker-03");
     }
 }

@@ -81,7 +81,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) addresses: &'a [SocketAddr],
     /// Before the measured phase.
     pub(crate) before: Option<&'a Snapshot>,
-    /// Calls that were answered well.
+    /// Calls that were answered well, and not before they were held.
     pub(crate) answered: u64,
 }
 

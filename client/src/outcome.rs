@@ -1,7 +1,7 @@
 //! Every started call ends in exactly one outcome, and the sums prove it.
 
 use crate::call_table::EndedCall;
-use crate::faulty::{FaultyCalls, Wrong};
+use crate::faulty::{FaultyCalls, RecordName, Wrong};
 use crate::intervals::Part;
 use crate::keys::{KeyFindings, Keys};
 use crate::latency::Latency;
@@ -12,18 +12,8 @@ use crate::stages::StageTimes;
 use echo_common::wire::native::{Execution, Held, Stages};
 use std::collections::BTreeMap;
 
-/// Why a connection, and with it every call in flight on it, was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum LostKind {
-    /// The peer closed it in good order.
-    Eof,
-    /// The server said that it does not want the connection, and why.
-    Refused(Reason),
-    /// What came was not in the framing that the run speaks.
-    Protocol,
-    /// The operating system's error number.
-    Os(i32),
-}
+mod failure;
+pub(crate) use failure::{Failure, LostKind};
 
 /// What one worker counted. A call of the warm-up appears only in the `warmup_` fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +35,8 @@ pub(crate) struct Outcomes {
     pub(crate) unexpected_replies: u64,
     /// Right replies that said themselves that too few held the call; not outcomes.
     pub(crate) early_acks: u64,
+    /// Replies behind that of a later call, where the server promises order; not outcomes.
+    pub(crate) overtaken: u64,
     /// Executions out of their key's order, or by another handler; not outcomes.
     pub(crate) key_violations: u64,
     /// Connections that were lost, by cause.
@@ -83,6 +75,7 @@ impl Outcomes {
             && self.unexpected_replies == 0
             && self.key_violations == 0
             && self.early_acks == 0
+            && self.overtaken == 0
             && self.connections_lost.is_empty()
     }
 
@@ -106,6 +99,7 @@ impl Outcomes {
         self.unexpected_replies += other.unexpected_replies;
         self.key_violations += other.key_violations;
         self.early_acks += other.early_acks;
+        self.overtaken += other.overtaken;
         for (&reason, &count) in &other.error_replies {
             self.count_error_reply(reason, count);
         }
@@ -118,21 +112,6 @@ fn add_each<K: Ord + Copy>(into: &mut BTreeMap<K, u64>, from: &BTreeMap<K, u64>)
     for (&key, count) in from {
         *into.entry(key).or_default() += count;
     }
-}
-
-/// How a call ended, when not with the right reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
-    /// The reply had wrong bytes or a wrong length.
-    Mismatch,
-    /// The server answered with an error, for this reason.
-    ErrorReply(Reason),
-    /// No answer within the call's time limit.
-    TimedOut,
-    /// Its connection was lost.
-    Lost(LostKind),
-    /// The run ended before its answer came.
-    Abandoned,
 }
 
 /// What a ledger keeps beyond outcomes and latency.
@@ -264,11 +243,18 @@ impl Ledger {
         }
     }
 
-    /// Notes how many held the call `id` when it was answered.
-    pub(crate) fn held(&mut self, id: u64, held: Held) {
+    /// The reply to the call `id` came behind that of a later one.
+    #[cold]
+    pub(crate) fn overtaken(&mut self, id: u64, record: Option<RecordName>) {
+        self.outcomes.overtaken += 1;
+        self.faulty.name(Wrong::Overtaken, id, record);
+    }
+
+    /// Notes how many held the call `id`, with its first record, when it was answered.
+    pub(crate) fn held(&mut self, id: u64, record: Option<RecordName>, held: Held) {
         if held.holders < held.needed {
             self.outcomes.early_acks += 1;
-            self.faulty.name(Wrong::EarlyAck, id);
+            self.faulty.name(Wrong::EarlyAck, id, record);
             self.early_ack.get_or_insert_with(|| {
                 let Held { holders, needed, .. } = held;
                 format!("call {id} was answered when {holders} held it, and {needed} had to")

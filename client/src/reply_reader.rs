@@ -211,7 +211,7 @@ fn again(id: u64, found: Found, to: &mut Reading<'_>) {
 #[cold]
 fn mismatch(id: u64, call: EndedCall, to: &mut Reading<'_>) {
     to.ledger.failed(call, Failure::Mismatch, to.now_ns);
-    to.ledger.faulty.name(Wrong::Mismatch, id);
+    to.ledger.faulty.name(Wrong::Mismatch, id, None);
 }
 
 /// Ends a call with its reply.
@@ -230,7 +230,7 @@ pub(crate) fn not_open(id: u64, found: Found, to: &mut Reading<'_>) {
         Found::Late => to.ledger.outcomes.late_replies += 1,
         Found::Open(_) | Found::Unknown => {
             to.ledger.outcomes.unexpected_replies += 1;
-            to.ledger.faulty.name(Wrong::UnexpectedReply, id);
+            to.ledger.faulty.name(Wrong::UnexpectedReply, id, None);
         }
     }
 }
@@ -340,7 +340,7 @@ fn end_with_blocks(id: u64, blocks: Option<&Blocks>, to: &mut Reading<'_>) {
                 None => to.ledger.ok(call, to.now_ns),
             }
             if let Some(held) = blocks.held() {
-                to.ledger.held(id, held);
+                to.ledger.held(id, None, held);
             }
             if let Some(stages) = blocks.stages() {
                 to.ledger.staged(call, &stages, to.now_ns);

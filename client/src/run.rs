@@ -36,6 +36,8 @@ pub(crate) struct RunResult {
     pub(crate) ledger: Ledger,
     pub(crate) workers: Vec<NamedResult>,
     pub(crate) connect_latency: Latency,
+    /// Calls of one connection that the server serves at once, as it said at the start.
+    pub(crate) calls_per_connection: Option<u64>,
     /// The measured window; `end_ns` is where it was cut off by the clock or a signal.
     pub(crate) start_ns: u64,
     pub(crate) end_ns: Option<u64>,
@@ -133,6 +135,7 @@ pub(crate) fn run(
         crew,
         events,
         results: Vec::new(),
+        calls_per_connection: None,
         interrupted: None,
         timeline: Timeline::new(),
         intervals: Intervals::new(plan.options.interval, plan.workers, histogram_log),
@@ -188,6 +191,7 @@ struct Stage<'a> {
     crew: Crew,
     events: Receiver<RunEvent>,
     results: Vec<NamedResult>,
+    calls_per_connection: Option<u64>,
     interrupted: Option<Signal>,
     timeline: Timeline,
     intervals: Intervals,
@@ -209,12 +213,18 @@ impl Stage<'_> {
         let options = &self.plan.options;
         let drain_ns = clock::ns(options.timeout).max(DRAIN_MIN_NS);
         let warmup_ns = clock::ns(options.warmup);
+        let asks = options.server_stats == Switch::On;
         if warmup_ns > 0 {
+            let server = asks.then(|| remote_stats::ask(&self.plan.addresses)).flatten();
+            self.hear_promise(server.as_ref());
             self.control.warm_up();
             self.crew.go();
             self.wait(now_ns().saturating_add(warmup_ns), Until::SignalOrEnd)?;
         }
-        let before = self.reading(options.server_stats == Switch::On);
+        let before = self.reading(asks);
+        if warmup_ns == 0 {
+            self.hear_promise(before.server.as_ref());
+        }
         self.control.measure(options.duration.map(clock::ns), drain_ns);
         let start_ns = self.control.view().start_ns;
         self.timeline.begin(start_ns);
@@ -232,6 +242,14 @@ impl Stage<'_> {
             after.server = remote_stats::ask(&self.plan.addresses);
         }
         Ok((before, after))
+    }
+
+    /// What the server says of its order before anything is called is what it is held to.
+    fn hear_promise(&mut self, server: Option<&Snapshot>) {
+        self.calls_per_connection = server.and_then(|server| server.calls_per_connection);
+        if self.calls_per_connection == Some(1) {
+            self.control.expect_order();
+        }
     }
 
     /// Hears and shows what goes on, up to `until_ns` at most.
@@ -269,8 +287,10 @@ impl Stage<'_> {
         if self.interrupted.is_some() {
             return Checked::Not("the run was interrupted".to_owned());
         }
-        let ok = self.results.iter().map(|worker| worker.result.ledger.outcomes.ok);
-        let asked = Asked { addresses: &plan.addresses, before, answered: ok.sum() };
+        let outcomes = self.results.iter().map(|worker| &worker.result.ledger.outcomes);
+        // A reply that said itself that it came too early has a check of its own.
+        let answered = outcomes.map(|outcomes| outcomes.ok.saturating_sub(outcomes.early_acks));
+        let asked = Asked { addresses: &plan.addresses, before, answered: answered.sum() };
         followers::check(&asked, |pause_ns| {
             if let Ok(RunEvent::Signal(signal)) =
                 self.events.recv_timeout(Duration::from_nanos(pause_ns))
@@ -335,6 +355,7 @@ impl Stage<'_> {
             ledger,
             workers: self.results,
             connect_latency,
+            calls_per_connection: self.calls_per_connection,
             start_ns: view.start_ns,
             end_ns: (view.end_ns != u64::MAX).then_some(view.end_ns),
             ended_ns,

@@ -143,7 +143,8 @@ impl<'a> Worker<'a> {
                     let number = conversation::number(index, at);
                     let open_loop = job.pace.is_some();
                     let link = Link::new(c.stream, at, delays.as_ref());
-                    Some(Connection::new(link, &job.framing, number, window(at), open_loop))
+                    let new = Connection::new(link, &job.framing, number, window(at), open_loop);
+                    Some(if job.control.expects_order() { new.in_order() } else { new })
                 })
                 .collect(),
             open_connections: count,

@@ -43,6 +43,34 @@ fn only_a_timed_out_call_can_be_late() {
 }
 
 #[test]
+fn a_reply_behind_that_of_a_later_call_is_seen_where_order_is_looked_at() {
+    let mut table = CallTable::new(4, false).in_order();
+    let ids: Vec<u64> = (0..4).map(|at| table.start(at, true, at == 2)).collect();
+    let end = |table: &mut CallTable, at: usize| {
+        let Found::Open(call) = table.end(ids[at]) else { panic!("call {at} waits") };
+        assert_eq!(call.sent_ns, at as u64);
+        table.take_overtaken()
+    };
+    assert_eq!(end(&mut table, 0), [0; 0]);
+    assert_eq!(end(&mut table, 2), [0; 0], "the one between may be lost");
+    assert_eq!(end(&mut table, 1), [ids[1]]);
+    assert_eq!(table.end(ids[1]), Found::Unknown, "once");
+    assert_eq!(end(&mut table, 3), [0; 0]);
+    assert_eq!((table.open(), table.take_overtaken()), (0, vec![]));
+    // Slots are used again, in whatever order; an expired call is not answered.
+    let later: Vec<u64> = (5..8).map(|at| table.start(at, true, false)).collect();
+    table.expire(5, |id, _| assert_eq!(id, later[0]));
+    table.expect_late(1);
+    assert_eq!(table.end(later[0]), Found::Late);
+    later[1..].iter().for_each(|id| assert!(matches!(table.end(*id), Found::Open(_))));
+    assert_eq!((table.free(), table.take_overtaken()), (4, vec![]));
+    let mut unseen = CallTable::new(2, false);
+    let ids = [unseen.start(0, true, false), unseen.start(0, true, false)];
+    ids.iter().rev().for_each(|id| assert!(matches!(unseen.end(*id), Found::Open(_))));
+    assert_eq!(unseen.take_overtaken(), [0; 0]);
+}
+
+#[test]
 fn ids_that_were_never_given_out_are_unknown() {
     let mut table = CallTable::new(3, false);
     for id in [0, 2, 3, 1 << 32, u64::MAX] {

@@ -44,8 +44,9 @@ pub(super) struct Findings {
     pub(super) foreign: u64,
     /// Records that came back behind a later one of their stream.
     pub(super) out_of_order: u64,
-    /// The first of all that, in words.
+    /// The first of all that, in words, and the record that it was about, if it was about one.
     pub(super) first: Option<String>,
+    pub(super) first_name: Option<Name>,
 }
 
 impl Content {
@@ -93,6 +94,11 @@ impl Content {
             && self.names().zip(came).all(|(name, bytes)| shape.matches(name, bytes))
     }
 
+    /// Its first record.
+    pub(super) fn first(&self) -> Option<Name> {
+        self.names().next()
+    }
+
     fn names(&self) -> impl Iterator<Item = Name> + '_ {
         self.batches.iter().flat_map(|batch| {
             let Batch { stream, first, records, .. } = *batch;
@@ -113,7 +119,7 @@ impl Content {
             let Some((name, &place)) = name.and_then(|name| Some((name, places.get(&name)?)))
             else {
                 found.foreign += 1;
-                found.say(|| match name {
+                found.say(name, || match name {
                     Some(name) => format!("{name}, which the call does not have"),
                     None => "bytes that are no record".to_owned(),
                 });
@@ -121,34 +127,36 @@ impl Content {
             };
             if found.fates[place] != Fate::Missing {
                 found.duplicates += 1;
-                found.say(|| format!("{name} twice"));
+                found.say(Some(name), || format!("{name} twice"));
                 continue;
             }
             if shape.matches(name, bytes) {
                 found.fates[place] = Fate::Right;
             } else {
                 found.fates[place] = Fate::WrongBytes;
-                found.say(|| format!("{name} with other bytes"));
+                found.say(Some(name), || format!("{name} with other bytes"));
             }
             let last = last.entry(name.stream).or_default();
             if name.sequence < *last {
                 found.out_of_order += 1;
-                found.say(|| format!("{name} behind a later one"));
+                found.say(Some(name), || format!("{name} behind a later one"));
             }
             *last = name.sequence.max(*last);
         }
         if let Some((name, _)) =
             self.names().zip(&found.fates).find(|(_, fate)| **fate == Fate::Missing)
         {
-            found.say(|| format!("a reply without {name}"));
+            found.say(Some(name), || format!("a reply without {name}"));
         }
         found
     }
 }
 
 impl Findings {
-    fn say(&mut self, what: impl FnOnce() -> String) {
-        self.first.get_or_insert_with(what);
+    fn say(&mut self, name: Option<Name>, what: impl FnOnce() -> String) {
+        if self.first.is_none() {
+            (self.first, self.first_name) = (Some(what()), name);
+        }
     }
 }
 
@@ -184,6 +192,8 @@ mod tests {
         let numbers = (right, found.duplicates, found.foreign, found.out_of_order);
         assert_eq!(numbers, expected, "{says}");
         assert_eq!(found.first.as_deref(), Some(says));
+        let named = found.first_name.map(|name| name.to_string());
+        assert_eq!(named.is_some_and(|name| says.contains(&name)), !says.contains("no record"));
     }
 
     #[test]

@@ -1,20 +1,18 @@
 //! One connection: the calls in flight on it and what they carry, what it owes its socket, and
 //! where its replies stand.
 
-use super::accumulator::Accumulator;
 use super::call::Content;
-use super::record::Shape;
-use super::tally::Tally;
+use super::desk::Desk;
+use super::record::{Name, Shape};
 use crate::call_frames::BLOCKS_MAX;
 use crate::call_table::{CallTable, EndedCall, Found, slot_of, wants_stages};
 use crate::connection::ReadEnd;
-use crate::control::View;
+use crate::faulty::{RecordName, Wrong};
 use crate::link::Link;
 use crate::outcome::{Failure, Ledger};
 use crate::read_pass::read_pass;
 use crate::reason::Reason;
 use crate::reply_reader::{ERROR_TEXT_MAX, Ending};
-use crate::stages::Sampler;
 use echo_common::clock::now_ns;
 use echo_common::wire::native::{
     CONNECTION_ID, FLAG_NO_REPLY, FLAG_WANT_HELD, FLAG_WANT_STAGES, HEADER_LEN, Header, Held, Kind,
@@ -26,28 +24,9 @@ use std::io::{self, ErrorKind, Write};
 /// Bytes of an error frame at most: its text is cut by the server.
 const ERROR_FRAME_MAX: usize = 4096;
 
-/// What a worker lends to the connection it serves.
-pub(super) struct Desk<'a> {
-    pub(super) shape: &'a Shape,
-    /// Flags of every call.
-    pub(super) flags: u8,
-    /// Whether every byte is compared, or only the length.
-    pub(super) compares: bool,
-    pub(super) call_bytes_max: usize,
-    pub(super) ledger: Ledger,
-    pub(super) tally: Tally,
-    pub(super) accumulator: Accumulator,
-    pub(super) sampler: Sampler,
-    pub(super) view: View,
-    pub(super) read_buffer: Box<[u8]>,
-    /// Of calls that have ended; no more than there were calls in flight.
-    pub(super) spare: Vec<Content>,
-    /// What was wrong with the first replies that were.
-    pub(super) wrong: Vec<String>,
-}
-
 /// A connection that is set up.
 pub(super) struct Connection {
+    number: u64,
     link: Link,
     table: CallTable,
     /// By slot of the table.
@@ -62,9 +41,10 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// A connection with room for `window` calls in flight.
-    pub(super) fn new(link: Link, window: usize) -> Connection {
+    /// Connection `number`, with room for `window` calls in flight.
+    pub(super) fn new(link: Link, number: u64, window: usize) -> Connection {
         Connection {
+            number,
             link,
             table: CallTable::new(window, false),
             contents: (0..window).map(|_| Content::default()).collect(),
@@ -73,6 +53,11 @@ impl Connection {
             unanswered: VecDeque::new(),
             partial: Vec::new(),
         }
+    }
+
+    /// The same, where replies must come in the order of calls.
+    pub(super) fn in_order(self) -> Connection {
+        Connection { table: self.table.in_order(), ..self }
     }
 
     /// How many calls wait for their reply.
@@ -149,7 +134,7 @@ impl Connection {
             && end <= self.written
         {
             self.unanswered.pop_front();
-            let Some((call, content)) = self.end(id, &mut desk.ledger) else {
+            let Some((call, content)) = self.end(id, &[], &mut desk.ledger) else {
                 continue;
             };
             desk.accumulator.ended(&content, true);
@@ -172,6 +157,7 @@ impl Connection {
     /// Reads what has come and ends the calls it answers; returns the time of the last read. After
     /// a short read the socket is empty, unless the peer has `closed`.
     pub(super) fn read(&mut self, closed: bool, desk: &mut Desk<'_>) -> (ReadEnd, u64) {
+        desk.ledger.faulty.on(self.number);
         let mut buffer = std::mem::take(&mut desk.read_buffer);
         let (end, now) = read_pass(
             self,
@@ -222,7 +208,7 @@ impl Connection {
                 if header.id == CONNECTION_ID {
                     return Err(Ending::Refused(header.status, text.to_vec()));
                 }
-                if let Some((call, content)) = self.end(header.id, &mut desk.ledger) {
+                if let Some((call, content)) = self.end(header.id, &[], &mut desk.ledger) {
                     let reason = Reason::Status(header.status);
                     desk.ledger.error_text(reason, text);
                     desk.failed(content, call, Failure::ErrorReply(reason), now_ns);
@@ -236,10 +222,10 @@ impl Connection {
     }
 
     fn reply(&mut self, header: &Header, body: &[u8], now_ns: u64, desk: &mut Desk<'_>) {
-        let Some((call, content)) = self.end(header.id, &mut desk.ledger) else {
+        let Blocks { stages, held, payload } = Blocks::split(header, body);
+        let Some((call, content)) = self.end(header.id, payload, &mut desk.ledger) else {
             return;
         };
-        let Blocks { stages, held, payload } = Blocks::split(header, body);
         let expected = (wants_stages(header.id), desk.flags & FLAG_WANT_HELD != 0);
         let plain = (stages.is_some(), held.is_some()) == expected && header.status == 0;
         let right = match desk.compares {
@@ -255,6 +241,8 @@ impl Connection {
             desk.ledger.failed(call, Failure::Mismatch, now_ns);
             let found = content.inspect(desk.shape, if plain { payload } else { &[] });
             desk.tally.damaged(&content, &found, call.sent_ns, now_ns, in_window);
+            let name = found.first_name.or(content.first()).map(Name::into);
+            desk.ledger.faulty.name(Wrong::Mismatch, header.id, name);
             let what = found.first.unwrap_or_else(|| "a damaged header".to_owned());
             desk.note_wrong(format!("the reply to call {} brought {what}", header.id));
         }
@@ -262,21 +250,34 @@ impl Connection {
             desk.ledger.staged(call, &stages, now_ns);
         }
         if let Some(held) = held.filter(|_| plain && right) {
-            desk.ledger.held(header.id, held);
+            desk.ledger.held(header.id, content.first().map(Name::into), held);
         }
         desk.recycle(content);
     }
 
-    /// Ends the call `id`, if it waits, and gives what it carried.
-    fn end(&mut self, id: u64, ledger: &mut Ledger) -> Option<(EndedCall, Content)> {
+    /// Ends the call `id`, if it waits, and gives what it carried. `payload` came with its answer.
+    fn end(
+        &mut self,
+        id: u64,
+        payload: &[u8],
+        ledger: &mut Ledger,
+    ) -> Option<(EndedCall, Content)> {
         match self.table.end(id) {
-            Found::Open(call) => Some((call, std::mem::take(&mut self.contents[slot_of(id)]))),
+            Found::Open(call) => {
+                let content = std::mem::take(&mut self.contents[slot_of(id)]);
+                for id in self.table.take_overtaken() {
+                    ledger.overtaken(id, content.first().map(Name::into));
+                }
+                Some((call, content))
+            }
             Found::Late => {
                 ledger.outcomes.late_replies += 1;
                 None
             }
             Found::Unknown => {
                 ledger.outcomes.unexpected_replies += 1;
+                let name = Shape::name(payload).map(RecordName::from);
+                ledger.faulty.name(Wrong::UnexpectedReply, id, name);
                 None
             }
         }
@@ -291,54 +292,17 @@ impl Connection {
         desk: &mut Desk<'_>,
     ) {
         let (contents, mut ended) = (&mut self.contents, 0);
+        desk.ledger.faulty.on(self.number);
         self.table.expire(started_until_ns, |id, call| {
             let content = std::mem::take(&mut contents[slot_of(id)]);
+            if failure == Failure::TimedOut {
+                let name = content.first().map(Name::into);
+                desk.ledger.faulty.name(Wrong::TimedOut, id, name);
+            }
             desk.failed(content, call, failure, now_ns);
             ended += 1;
         });
         self.table.expect_late(ended);
-    }
-}
-
-impl Desk<'_> {
-    /// A call with what waits on connection `index`. Where there is always one more record, `grant`
-    /// says how many it may have, and whether they are measured; none if it may have none.
-    pub(super) fn next_call(
-        &mut self,
-        index: usize,
-        grant: impl FnOnce(usize) -> (usize, bool),
-    ) -> Option<Content> {
-        let mut call = self.spare.pop().unwrap_or_default();
-        self.accumulator.fill(index, &mut call);
-        if self.accumulator.is_endless() {
-            let (granted, measured) = grant(call.records);
-            call.cut(granted, measured);
-            self.tally.created(granted as u64, measured);
-        }
-        if call.records == 0 {
-            self.recycle(call);
-            return None;
-        }
-        Some(call)
-    }
-
-    fn failed(&mut self, content: Content, call: EndedCall, failure: Failure, now_ns: u64) {
-        self.ledger.failed(call, failure, now_ns);
-        self.tally.failed(&content, failure);
-        // An error reply is no answer to the records.
-        self.accumulator.ended(&content, false);
-        self.recycle(content);
-    }
-
-    fn recycle(&mut self, mut content: Content) {
-        content.clear();
-        self.spare.push(content);
-    }
-
-    fn note_wrong(&mut self, text: String) {
-        if self.wrong.len() < 4 {
-            self.wrong.push(text);
-        }
     }
 }
 

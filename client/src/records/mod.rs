@@ -13,12 +13,14 @@
 //! - `accumulator`: the streams of a worker, when records come into being, what a call takes.
 //! - `call`: what a call carries, and what a reply did to it.
 //! - `connection`: window, bytes owed, replies.
+//! - `desk`: what a worker lends to the connection it serves.
 //! - `tally`: every record ends in exactly one outcome, and how long it took.
 //! - `worker`: the event loop. The one of plain calls (`crate::worker`) knows nothing of records.
 
 mod accumulator;
 mod call;
 mod connection;
+mod desk;
 mod record;
 mod settings;
 mod stream;

@@ -1,6 +1,7 @@
 //! The bytes of a record: its stream, its sequence in the stream (u64 each, big-endian), and filler
 //! that both decide. They are made anew whenever they are needed, to send and to compare.
 
+use crate::faulty::RecordName;
 use crate::payload::Payload;
 
 /// Bytes of stream and sequence.
@@ -55,6 +56,12 @@ impl Shape {
         let (stream, rest) = bytes.split_first_chunk()?;
         let (sequence, _) = rest.split_first_chunk()?;
         Some(Name { stream: u64::from_be_bytes(*stream), sequence: u64::from_be_bytes(*sequence) })
+    }
+}
+
+impl From<Name> for RecordName {
+    fn from(name: Name) -> RecordName {
+        RecordName { stream: name.stream, sequence: name.sequence }
     }
 }
 

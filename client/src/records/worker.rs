@@ -3,13 +3,15 @@
 mod clockwork;
 
 use super::accumulator::{Accumulator, WorkerPlace};
-use super::connection::{Connection, Desk};
+use super::connection::Connection;
+use super::desk::Desk;
 use super::record::Shape;
 use super::settings::Settings;
 use super::tally::Tally;
 use crate::connect::{Connected, WAKER};
 use crate::connection::{Lost, ReadEnd};
 use crate::control::Phase;
+use crate::conversation::number;
 use crate::crew::RunEvent;
 use crate::farewell::Farewell;
 use crate::flow::Flow;
@@ -101,7 +103,11 @@ impl<'a> RecordWorker<'a> {
         let connections: Vec<_> = connected
             .into_iter()
             .enumerate()
-            .map(|(at, c)| Some(Connection::new(Link::new(c.stream, at, delays.as_ref()), window)))
+            .map(|(at, c)| {
+                let link = Link::new(c.stream, at, delays.as_ref());
+                let new = Connection::new(link, number(index, at), window);
+                Some(if job.control.expects_order() { new.in_order() } else { new })
+            })
             .collect();
         let place = WorkerPlace { index, workers, connections: connections.len(), all_connections };
         let accumulator = Accumulator::new(&settings, place, job.control.origin_ns());

@@ -46,9 +46,8 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
         ..evidence(plan, calls_per_s, payload(plan, &run), &workers, server.as_ref(), &host)
     };
-    let area: u128 = run.workers.iter().map(|w| w.result.flow.area_call_ns()).sum();
     let ok_mean = sent_mean_us.map(|mean_us| (outcomes.ok, mean_us));
-    let little = little(area, &window, calls_per_s, ok_mean, failed.map(|f| (f.count, f.mean)));
+    let little = little(&run, &window, calls_per_s, ok_mean, failed.map(|f| (f.count, f.mean)));
     let open_loop = open_loop(plan, &run, calls_per_s);
     let counts = outcome_counts(&outcomes);
     let keys = KeyFigures::of(plan.options.keys, &run.ledger.key_findings, &counts);
@@ -81,6 +80,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         late_replies: outcomes.late_replies,
         unexpected_replies: outcomes.unexpected_replies,
         early_acks: plan.asks_holders().then_some(outcomes.early_acks),
+        overtaken_replies: overtaken(plan, &run),
         connections_lost: outcomes.connections_lost.values().sum(),
         warmup_calls: outcomes.warmup_calls,
         warmup_failed: outcomes.warmup_failed,
@@ -188,6 +188,13 @@ fn parties(plan: &Plan, run: &RunResult) -> Parties {
     Parties { server, cpu, workers, host: host_figures(plan, run, cpu) }
 }
 
+/// Replies behind that of a later call, where that is looked at: not of Hadoop's ids.
+pub(super) fn overtaken(plan: &Plan, run: &RunResult) -> Option<u64> {
+    let answered = plan.options.acks != Acks::None && plan.hadoop.is_none();
+    let promised = run.calls_per_connection == Some(1);
+    (answered && promised).then_some(run.ledger.outcomes.overtaken)
+}
+
 /// Bytes that a call carries on average.
 fn payload(plan: &Plan, run: &RunResult) -> Option<f64> {
     let Some(settings) = plan.records else { return Some(plan.options.payload as f64) };
@@ -266,7 +273,8 @@ fn client_cpu_us_per_call(run: &RunResult) -> Option<f64> {
 }
 
 /// Failed calls were in flight, too: their part is in the product.
-fn little(area: u128, window: &Window, x: Option<f64>, ok: Mean, failed: Mean) -> Little {
+fn little(run: &RunResult, window: &Window, x: Option<f64>, ok: Mean, failed: Mean) -> Little {
+    let area: u128 = run.workers.iter().map(|w| w.result.flow.area_call_ns()).sum();
     let mean_in_flight = ratio(area as f64 / 1e9, window.elapsed_s);
     let of_ok = x.zip(ok).map(|(x, (_, mean_us))| x * mean_us / 1e6);
     let of_failed =

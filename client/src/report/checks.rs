@@ -4,6 +4,7 @@
 mod acks;
 mod records;
 
+use super::build::overtaken;
 use super::keys::KeyFigures;
 use super::open_loop::OpenLoopFigures;
 use super::records::RecordFigures;
@@ -74,8 +75,8 @@ pub(super) struct ByRun {
     warmed_up: bool,
     /// Calls that may be under way at one moment.
     callers: f64,
-    /// Whether a connection has one call under way at most.
-    in_turn: bool,
+    /// What is known of the order of replies.
+    order: Order,
     /// Replies that came before enough followers held the call, if they say so.
     early_acks: Option<u64>,
     /// Under --acks all.
@@ -88,6 +89,17 @@ pub(super) struct ByRun {
     cut: bool,
     /// Between the two readings of the host's counters.
     window_s: f64,
+}
+
+/// What is known of the order in which replies come.
+#[derive(Clone, Copy)]
+struct Order {
+    /// Whether a connection has one call under way at most.
+    in_turn: bool,
+    /// Calls of a connection that the server serves at once, as it says.
+    served_at_once: Option<u64>,
+    /// Replies behind that of a later call, where the server promises order.
+    overtaken: Option<u64>,
 }
 
 /// All checks that concern a run; `findings` completes what the run itself says.
@@ -109,7 +121,11 @@ pub(super) fn of_run<'a>(
         alone: is_alone(plan, run),
         warmed_up: !plan.options.warmup.is_zero(),
         callers: plan.callers as f64,
-        in_turn: plan.in_flight_per_connection() == 1,
+        order: Order {
+            in_turn: plan.in_flight_per_connection() == 1,
+            served_at_once: run.calls_per_connection,
+            overtaken: overtaken(plan, run),
+        },
         early_acks: plan.asks_holders().then_some(run.ledger.outcomes.early_acks),
         followers: run.followers.clone(),
         unanswered: (plan.options.acks == Acks::None).then(|| acks::Unanswered::of(plan, run)),
@@ -137,7 +153,10 @@ fn checks(found: &Findings<'_>) -> Vec<Check> {
         None => checks.push(littles_law(&found.little)),
         Some(open_loop) => checks.push(achieved(open_loop, "calls")),
     }
-    checks.extend(found.records.into_iter().flat_map(|of| records::checks(of, found.by.in_turn)));
+    match found.records {
+        Some(figures) => checks.extend(records::checks(figures, found.by.order)),
+        None => checks.extend(found.by.order.overtaken.map(replies_in_order)),
+    }
     checks.extend(found.by.early_acks.map(acks::held));
     checks.extend(found.by.followers.as_ref().map(acks::followers_hold));
     checks.extend(found.by.unanswered.as_ref().map(acks::server_read_all));
@@ -176,6 +195,19 @@ fn sums(found: &Findings<'_>) -> Check {
         ("by_interval", Some((found.by.intervals.0 + found.by.intervals.1) as f64)),
     ];
     check("outcomes_add_up", Some(ok), text, &numbers)
+}
+
+fn replies_in_order(overtaken: u64) -> Check {
+    let text = match overtaken {
+        0 => "replies came in the order of their connection's calls".to_owned(),
+        _ => format!(
+            "{} replies came behind that of a later call of their connection, and the server \
+             serves one at a time",
+            grouped(overtaken)
+        ),
+    };
+    let numbers = [("overtaken", Some(overtaken as f64))];
+    check("replies_in_order", Some(overtaken == 0), text, &numbers)
 }
 
 fn littles_law(little: &Little) -> Check {

@@ -62,6 +62,9 @@ pub(crate) struct Report {
     pub(crate) unexpected_replies: u64,
     /// Under --acks all: right replies that said themselves that too few held their call.
     pub(crate) early_acks: Option<u64>,
+    /// Replies behind that of a later call of their connection, where the server serves one call of
+    /// a connection at a time; else none: then it may be so.
+    pub(crate) overtaken_replies: Option<u64>,
     pub(crate) connections_lost: u64,
     pub(crate) warmup_calls: u64,
     pub(crate) warmup_failed: u64,

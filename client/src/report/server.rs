@@ -22,6 +22,8 @@ pub(crate) struct ServerFigures {
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
     pub(crate) connections_open: u64,
+    /// Calls of one connection that it serves at once, at most.
+    pub(crate) calls_per_connection: Option<u64>,
     pub(crate) cpu_us_per_call: Option<f64>,
     pub(crate) wakeups_per_call: Option<f64>,
     pub(crate) context_switches_per_call: Option<f64>,
@@ -99,6 +101,7 @@ impl ServerFigures {
             bytes_in: after.bytes_in.saturating_sub(before.bytes_in),
             bytes_out: after.bytes_out.saturating_sub(before.bytes_out),
             connections_open: after.connections_open,
+            calls_per_connection: before.calls_per_connection,
             cpu_us_per_call: cpu_ns.and_then(|ns| ratio(ns as f64 / 1e3, calls as f64)),
             wakeups_per_call: wakeups.and_then(|count| ratio(count, calls as f64)),
             context_switches_per_call: switched.and_then(|count| ratio(count, calls as f64)),

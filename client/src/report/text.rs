@@ -162,8 +162,7 @@ fn outcomes(page: &mut Page, report: &Report) {
         page.field(&error.cause, text);
     }
     for call in &report.faulty_calls {
-        let of = format!("connection {} of worker-{:02}", call.connection, call.worker);
-        page.field(call.what.words(), format!("call {:#x} on {of}", call.id));
+        page.field(call.what.words(), call);
     }
     for note in &report.notes {
         page.field("note", note);

@@ -12,6 +12,7 @@ mod keys;
 mod kit;
 mod net_delay;
 mod open_loop;
+mod order;
 mod pair;
 mod readme;
 mod records;

@@ -1,12 +1,12 @@
 //! The checks of records.
 
 use super::super::records::RecordFigures;
-use super::{Check, achieved, check};
+use super::{Check, Order, achieved, check};
 use echo_common::quantity::grouped;
 
-/// `in_turn` says that a connection has one call under way at most.
-pub(super) fn checks(records: &RecordFigures, in_turn: bool) -> Vec<Check> {
-    let mut checks = vec![add_up(records), in_order(records, in_turn)];
+/// Those of every run of records.
+pub(super) fn checks(records: &RecordFigures, order: Order) -> Vec<Check> {
+    let mut checks = vec![add_up(records), in_order(records, order)];
     checks.extend(
         records.open_loop.as_ref().map(|open_loop| Check {
             name: "record_rate_achieved",
@@ -41,23 +41,39 @@ fn add_up(records: &RecordFigures) -> Check {
 }
 
 /// Replies may overtake one another where a server serves several calls of a connection at once.
-fn in_order(records: &RecordFigures, in_turn: bool) -> Check {
-    let late = records.out_of_order;
-    let (ok, text) = match late {
-        0 => (Some(true), "no record came back behind a later one of its stream".to_owned()),
-        _ if in_turn => (
+fn in_order(records: &RecordFigures, order: Order) -> Check {
+    let (late, overtaken) = (records.out_of_order, order.overtaken);
+    let told = format!("{} records came back behind a later one of their stream", grouped(late));
+    let (ok, text) = match (late, overtaken, order.served_at_once) {
+        (0, None | Some(0), _) => {
+            (Some(true), "no record came back behind a later one of its stream".to_owned())
+        }
+        (_, Some(overtaken), _) => (
             Some(false),
-            format!("{} records came back behind a later one of their stream", grouped(late)),
+            format!(
+                "{told}, {} replies behind that of a later call of their connection, and the \
+                 server serves one at a time",
+                grouped(overtaken)
+            ),
+        ),
+        _ if order.in_turn => (Some(false), told),
+        (_, _, Some(at_once)) => (
+            None,
+            format!(
+                "{told}, as they may: the server serves up to {} calls of a connection at once \
+                 (echo-server --calls-per-connection 1 does not)",
+                grouped(at_once)
+            ),
         ),
         _ => (
             None,
             format!(
-                "{} records came back behind a later one of their stream, as they may from a \
-                 server that serves several calls of a connection at once (echo-server \
-                 --calls-per-connection 1 does not)",
-                grouped(late)
+                "{told}; not checked: the server did not say whether it serves several calls of a \
+                 connection at once"
             ),
         ),
     };
-    check("records_in_order", ok, text, &[("out_of_order", Some(late as f64))])
+    let overtaken = overtaken.map(|replies| replies as f64);
+    let numbers = [("out_of_order", Some(late as f64)), ("overtaken", overtaken)];
+    check("records_in_order", ok, text, &numbers)
 }
