@@ -34,7 +34,7 @@ const BELOW: (f64, f64, f64) = (17.0, 36.0, 50.0);
 /// A letter of a row's name at the size that it has on a phone.
 const LETTER: f64 = 8.4;
 /// Letters of a row's name that stay on one line, and that one line may have.
-const NAME_SHORT: usize = 12;
+const NAME_SHORT: usize = 16;
 const NAME_MAX: usize = 19;
 
 impl Heat {

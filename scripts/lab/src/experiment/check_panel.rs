@@ -52,11 +52,8 @@ impl Check<'_> {
             "percentiles" => {
                 PanelKind::Percentiles { line: self.panel_line(panel, group)?, at: at(self)? }
             }
-            kind @ ("timeline" | "timeline_p99") => PanelKind::Timeline {
-                line: self.panel_line(panel, group)?,
-                at: at(self)?,
-                p99: kind == "timeline_p99",
-            },
+            "timeline" => self.panel_timeline(panel, group, false)?,
+            "timeline_p99" => self.panel_timeline(panel, group, true)?,
             "batch_sizes" => {
                 PanelKind::BatchSizes { line: self.panel_line(panel, group)?, at: at(self)? }
             }
@@ -228,6 +225,37 @@ impl Check<'_> {
         let group = of.name.clone();
         let lines = names.into_iter().map(|line| LineOf { group: group.clone(), line }).collect();
         Ok(Base { lines, at })
+    }
+
+    fn panel_timeline(
+        &self,
+        panel: &file::Panel,
+        group: &Group,
+        p99: bool,
+    ) -> Result<PanelKind, FileError> {
+        let named = panel.lines.as_deref().unwrap_or(&[]);
+        if named.len() < 2 {
+            let lines = vec![self.panel_line(panel, group)?];
+            return Ok(PanelKind::Timeline { lines, at: self.panel_at(panel, group)?, p99 });
+        }
+        let at = match &panel.at {
+            Some(at) if at.as_ref().len() == 1 => self.values(at)?,
+            _ => {
+                let wrong = "several lines are shown at one value of the knob: at = [x]";
+                return self.refuse(panel.kind.span(), wrong);
+            }
+        };
+        let mut lines = Vec::new();
+        for name in named {
+            let line = self.line_of(group, Some(name), name.span())?;
+            let values = group.values_of(std::slice::from_ref(&line));
+            if !values.iter().any(|value| value.is(&at[0])) {
+                let wrong = format!("{} is no value of line {line:?}", at[0]);
+                return self.refuse(name.span(), wrong);
+            }
+            lines.push(LineOf { group: group.name.clone(), line });
+        }
+        Ok(PanelKind::Timeline { lines, at, p99 })
     }
 
     fn panel_each(&self, panel: &file::Panel, group: &Group) -> Result<PanelKind, FileError> {

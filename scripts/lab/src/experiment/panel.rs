@@ -70,10 +70,11 @@ pub enum PanelKind {
         /// The points.
         at: Vec<Scalar>,
     },
-    /// Calls per second, or the 99th percentile, over the time of a run.
+    /// Calls per second, or the 99th percentile, over the time of a run: of one line at several
+    /// points, or of several lines at one.
     Timeline {
-        /// The line.
-        line: LineOf,
+        /// The lines.
+        lines: Vec<LineOf>,
         /// The points.
         at: Vec<Scalar>,
         /// True: the 99th percentile.

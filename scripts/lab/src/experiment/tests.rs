@@ -179,6 +179,9 @@ fn a_panel_of_ratios_names_a_base_that_is_there() {
     panel("kind = \"stages\"\nbase = { at = 1 }", 28, "kind stages with a base has no base");
     let metric = "kind = \"curve\"\nmodel = true\nmetric = \"latency_us.p99\"";
     panel(metric, 28, "the model says nothing of latency_us.p99");
+    let lines = "kind = \"timeline\"\nlines = [\"ten\", \"thirty\"]";
+    panel(lines, 28, "several lines are shown at one value of the knob: at = [x]");
+    panel(&format!("{lines}\nat = [7]"), 29, "7 is no value of line \"ten\"");
     let without = GOOD.replace("model = \"readers\"\n", "");
     let text = without.replace("kind = \"curve\"", "kind = \"curve\"\nmodel = true");
     let error = parse(&text, false).unwrap_err().to_string();

@@ -23,7 +23,10 @@ pub(super) fn document(
     blocks.push(Block::Paragraph(lead(content)));
     blocks.extend(warnings(content).into_iter().map(Block::Label));
     blocks.push(Block::Heading("Verdicts".into()));
-    blocks.push(Block::Table(tables::verdicts(findings)));
+    blocks.push(match findings.is_empty() {
+        true => Block::Paragraph("Nothing is claimed.".into()),
+        false => Block::Table(tables::verdicts(findings)),
+    });
     blocks.push(Block::Paragraph(
         "Figures are medians over rounds, in brackets the least and the greatest. \"No difference \
          seen\": a difference was claimed, and none beyond what two equal runs differ by was seen."

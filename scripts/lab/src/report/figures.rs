@@ -14,6 +14,7 @@ mod knob;
 mod latency;
 mod law;
 mod ratio;
+mod timeline;
 
 /// The stages of a call and their names in the client's report, in the order of its life.
 const STAGES: [(&str, &str); 6] = [
@@ -45,7 +46,9 @@ pub(super) fn figure(panel: &Panel, results: &Results<'_>) -> Option<Figure> {
         }
         PanelKind::Stages { line } => stages(line, group, results),
         PanelKind::Percentiles { line, at } => latency::percentiles(line, at, group, results),
-        PanelKind::Timeline { line, at, p99 } => latency::timeline(line, at, *p99, group, results),
+        PanelKind::Timeline { lines, at, p99 } => {
+            timeline::figure((lines, at), *p99, group, results)
+        }
         PanelKind::BatchSizes { line, at } => dispatch::batch_sizes(line, at, group, results),
         PanelKind::Each { line, at, metric, axis } => {
             dispatch::each(line, at, metric, axis, group, results)

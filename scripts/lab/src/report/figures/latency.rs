@@ -1,11 +1,10 @@
-//! Charts of single points: latency by percentile, and a run over its time.
+//! Latency by percentile.
 
 use super::super::block::{Cell, Figure, Table};
 use crate::chart::{Axis, Chart, Mark, Scale, Series};
 use crate::experiment::{Group, LineOf, Scalar};
 use crate::results::Results;
 use crate::words;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Percentiles of the table behind the chart.
@@ -91,61 +90,6 @@ fn quantile(merged: &BTreeMap<u64, u64>, total: u64, p: f64) -> Option<f64> {
         (seen >= rank).then_some(*ns as f64 / 1e3)
     };
     merged.iter().find_map(holds)
-}
-
-/// The last round's run over its time, one curve per point.
-pub(super) fn timeline(
-    line: &LineOf,
-    at: &[Scalar],
-    p99: bool,
-    group: &Group,
-    results: &Results<'_>,
-) -> Option<Figure> {
-    let (field, label) = match p99 {
-        true => ("p99_us", "99th percentile (us)"),
-        false => ("calls_per_s", "throughput (calls/s)"),
-    };
-    let mut series = Vec::new();
-    for (colour, value) in at.iter().enumerate() {
-        let Some(run) = results.sound(line, value).last() else { continue };
-        let mut points = Vec::new();
-        let mut length = 0.0;
-        for interval in run.report["intervals"].as_array().into_iter().flatten() {
-            let number = |name: &str| interval.get(name).and_then(Value::as_f64);
-            let (Some(start), Some(end), Some(y)) =
-                (number("start_s"), number("end_s"), number(field))
-            else {
-                continue;
-            };
-            // What is left at the end of the run is no interval like the others.
-            length = f64::max(length, end - start);
-            if end > group.duration.as_secs_f64() + 1e-3 || end - start < length / 2.0 {
-                continue;
-            }
-            points.push(Mark { x: (start + end) / 2.0, y, bar: None });
-        }
-        let name = format!("{} {value}", group.knob.label);
-        series.push(Series { name, colour, marked: true, points, ..Series::default() });
-    }
-    series.retain(|series| series.points.len() >= 2);
-    let most = series.iter().flat_map(|s| &s.points).map(|m| m.y).reduce(f64::max)?;
-    let (warmup, duration) = (group.warmup.as_secs_f64(), group.duration.as_secs_f64());
-    let scale = Scale::Linear { from: -warmup, to: duration };
-    let x = Axis { label: "time in the measured part (s)".into(), scale };
-    let y = Axis { label: label.into(), scale: Scale::from_zero(most) };
-    let shaded = vec![(-warmup, 0.0, "warm-up".into())];
-    let chart = Chart { shaded, ..Chart::new(x, y, series) };
-    Some(Figure {
-        title: String::new(),
-        svg: chart.svg(label),
-        legend: chart.legend(),
-        note: Some(format!(
-            "{}; the last round. The warm-up is counted apart and not recorded.",
-            line.line
-        )),
-        // Dozens of rows for each curve say less than the drawing.
-        numbers: Table::default(),
-    })
 }
 
 #[cfg(test)]

@@ -120,9 +120,11 @@ fn words_of(
     let whose = match renamed {
         false => "that of the same line".to_owned(),
         true => {
-            let pair = |(line, base): (&String, &LineOf)| format!("{line} by {}", base.line);
-            let pairs: Vec<String> = lines.iter().zip(&base.lines).map(pair).collect();
-            format!("that of another line ({})", pairs.join("; "))
+            // Names of lines differ in the same way: the first pair tells how the others go.
+            let and_so_on = if lines.len() > 1 { ", and so on" } else { "" };
+            let pair = lines.first().zip(base.lines.first());
+            let pair = pair.map(|(line, base)| format!("\"{line}\" by \"{}\"", base.line));
+            format!("that of another line ({}{and_so_on})", pair.unwrap_or_default())
         }
     };
     let title = |name| results.experiment.group(name).map_or(name, |group| &group.title);

@@ -121,7 +121,7 @@ fn a_curve_of_ratios_has_the_level_of_equal_ones_and_decades() {
     assert_eq!(rows(&figure)[1], "1 KiB | 2 | 0.67 (0.67 to 0.67)");
     assert!(figure.svg.contains("class=\"level\""), "{}", figure.svg);
     let note = figure.note.unwrap();
-    assert!(note.contains("that of another line (1 KiB by 64 B)"), "{note}");
+    assert!(note.contains("that of another line (\"1 KiB\" by \"64 B\")"), "{note}");
     let experiment = experiment(false);
     let knob = KnobAxis::with(&experiment.groups[0], DECADES_FROM);
     assert!(matches!(knob.axis.scale, crate::chart::Scale::LogAt { .. }));
