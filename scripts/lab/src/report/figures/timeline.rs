@@ -6,6 +6,9 @@ use crate::experiment::{Group, LineOf, Pause, Scalar};
 use crate::results::Results;
 use serde_json::Value;
 
+/// Above the curves there is room for what is written on the shaded stretches.
+const HEADROOM: f64 = 1.12;
+
 /// The last round's runs over their time, one curve for each line and value of the knob.
 pub(super) fn figure(
     (lines, at): (&[LineOf], &[Scalar]),
@@ -33,7 +36,7 @@ pub(super) fn figure(
     let (warmup, duration) = (group.warmup.as_secs_f64(), group.duration.as_secs_f64());
     let scale = Scale::Linear { from: -warmup, to: duration };
     let x = Axis { label: "time in the measured part (s)".into(), scale };
-    let y = Axis { label: label.into(), scale: Scale::from_zero(most) };
+    let y = Axis { label: label.into(), scale: Scale::from_zero(most * HEADROOM) };
     let mut shaded = vec![(-warmup, 0.0, "warm-up".into())];
     shaded.extend(pause(lines, group).map(|pause| {
         let from = pause.at.as_secs_f64();
