@@ -187,10 +187,3 @@ fn word(stage: impl Serialize) -> String {
         _ => String::new(),
     }
 }
-
-/// The mean of a paced cost of the server; none if it is missing or burns CPU time.
-fn paced_us(options: &OptionSet, option: &str) -> Option<f64> {
-    let cost = options.get(Side::Server, option)?.to_string();
-    let time = cost.strip_prefix("paced:")?.split(':').next()?;
-    duration(time).ok().map(|time| time.as_secs_f64() * 1e6)
-}

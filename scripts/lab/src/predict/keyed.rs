@@ -1,11 +1,11 @@
 //! What is said of a dispatch by key before it is measured: the cycle's law, or the same system in
 //! virtual time, which knows of extended reads and of how many calls there are.
 
-use super::{Predicted, paced_us, seconds};
+use super::{Predicted, seconds};
 use crate::experiment::{Mode, OptionSet, Point, Scalar, Side};
 use crate::model::batch::Cycle;
 use crate::simulate::keyed::{self, Load, Setup};
-use echo_common::quantity::size;
+use echo_common::quantity::{duration, size};
 
 /// From the dispatch of a call until its caller's next one is in line, beside the time for which
 /// the caller thinks: handlers, replies, client and readers of an idle host.
@@ -101,6 +101,13 @@ fn setup(mode: Mode, options: &OptionSet) -> Option<Setup> {
         measured_s: span_s * 4.0,
         ..Setup::ticket(batch.max(1.0) as u32, extend.as_deref() == Some("on"))
     })
+}
+
+/// The mean of a paced cost of the server; none if it is missing or burns CPU time.
+fn paced_us(options: &OptionSet, option: &str) -> Option<f64> {
+    let cost = options.get(Side::Server, option)?.to_string();
+    let time = cost.strip_prefix("paced:")?.split(':').next()?;
+    duration(time).ok().map(|time| time.as_secs_f64() * 1e6)
 }
 
 #[cfg(test)]
