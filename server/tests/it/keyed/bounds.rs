@@ -57,12 +57,13 @@ fn nothing_is_unbounded_behind_a_handler_that_stands_still() {
             peer.send(&keyed_frame(sent, key(1, sent), b"hold"));
             sent += 1;
             let seen = server.snapshots.take();
-            // A wait is counted when it is over. Five calls have room behind the serial stage: one
-            // served, one in its handler's queue, one at the dispatcher, two in the log. So the
-            // sixth makes that stage wait, and with three in its queue one more the reader.
+            // A wait is counted when it is over. At most five calls have room behind the serial
+            // stage: one served, one in its handler's queue, one at the dispatcher, two in the
+            // log. So it waits at the latest when it takes what waits here; with three in its
+            // queue one more keeps the reader.
             let confirmed = seen.keyed.expect("the stages").serial.calls;
             let reader_is_kept = seen.limits[acted] > 0 || seen.calls > confirmed + 3;
-            confirmed > 5 && reader_is_kept
+            confirmed > 4 && reader_is_kept
         });
         service.open_gate();
         let frames = (0..sent).map(|_| peer.frame().expect("a frame"));
@@ -118,7 +119,11 @@ fn a_drain_that_is_cut_ends_whatever_the_stages_wait_for() {
     let calls = (0..40).flat_map(|id| keyed_frame(id, key(1, id), b"hold"));
     peer.send(&calls.collect::<Vec<u8>>());
     service.await_held(1);
-    until("the log is full", || server.snapshots.take().keyed.expect("a log").backlog == 2);
+    // The serial stage waits for room in the log, or for the handler with a read that it extends.
+    until("a stage waits", || {
+        let keyed = server.snapshots.take().keyed.expect("the stages");
+        keyed.backlog == 2 || keyed.calls_on_serial > 0
+    });
     let last = server.stop();
     assert_eq!(last.limits["drain_cut"], 1);
     assert!(last.calls_in_server > 0, "they were left behind, and are told: {last:?}");
