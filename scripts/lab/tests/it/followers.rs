@@ -1,7 +1,10 @@
 //! A server with followers, a rate that another point decides, and a follower that is stopped.
 
-use crate::kit::{Place, lab, stderr, stdout, text};
+use crate::kit::{Place, command, lab, stderr, stdout, text};
+use echo_common::clock::{now_ns, ns};
 use serde_json::Value;
+use std::process::Command;
+use std::time::Duration;
 
 const FILE: &str = r#"name = "acks"
 title = "Acks"
@@ -155,4 +158,48 @@ fn a_point_whose_rate_has_no_sound_source_is_not_measured_and_says_why() {
     assert_eq!((made, not_made), (2, 2));
     let again = lab(&["report", text(&place.path("r"))]);
     assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
+}
+
+/// A stopped follower does not hear a signal that asks it to end.
+#[test]
+fn an_interrupt_in_a_pause_leaves_no_process_behind() {
+    let place = Place::new();
+    let (head, pause) = FILE.split_once("[[group]]\nname = \"pause\"").unwrap();
+    let (head, _) = head.split_once("[[group]]").unwrap();
+    let (pause, _) = pause.split_once("[[claim]]").unwrap();
+    let pause = pause.replace("duration = \"2s\"", "duration = \"5m\"");
+    let pause = pause.replace("at = \"500ms\", for = \"800ms\"", "at = \"0s\", for = \"5m\"");
+    let file = place.file("pause.toml", &format!("{head}[[group]]\nname = \"pause\"{pause}"));
+    let running = command(&["run", &file, "--out", text(&place.path("r"))]).spawn().unwrap();
+    let lab = running.id();
+    let until_ns = now_ns() + ns(Duration::from_secs(120));
+    let children = loop {
+        let children = children_of(lab);
+        if children.len() == 4 && children.iter().any(|(_, stopped)| *stopped) {
+            break children;
+        }
+        assert!(now_ns() < until_ns, "no follower was stopped: {children:?}");
+        std::thread::park_timeout(Duration::from_millis(10));
+    };
+    assert_eq!(children.iter().filter(|(_, stopped)| *stopped).count(), 1, "{children:?}");
+    assert!(Command::new("kill").args(["-INT", &lab.to_string()]).status().unwrap().success());
+    let ended = running.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{}", stderr(&ended));
+    for (pid, _) in children {
+        let left = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        assert!(!left.starts_with("echo-"), "{pid} is left: {left}");
+    }
+}
+
+/// The living children of a process, and whether each is stopped.
+fn children_of(parent: u32) -> Vec<(u32, bool)> {
+    let one = |entry: std::fs::DirEntry| {
+        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+        // Behind the name, which is in brackets: the state and the parent.
+        let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+        let (state, of) = (fields.next()?, fields.next()?.parse::<u32>().ok()?);
+        (of == parent && state != "Z").then_some((pid, state == "T"))
+    };
+    std::fs::read_dir("/proc").unwrap().flatten().filter_map(one).collect()
 }
