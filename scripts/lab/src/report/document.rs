@@ -1,7 +1,7 @@
 //! The order of a report: verdicts first, then what they rest on.
 
 use super::block::Block;
-use super::{figures, rates, tables};
+use super::{figures, pauses, rates, tables};
 use crate::experiment::{Experiment, Group, Mode};
 use crate::folder::Content;
 use crate::judge::Finding;
@@ -110,6 +110,7 @@ fn of_group(group: &Group, results: &Results<'_>) -> Vec<Block> {
     }
     blocks.extend(timing(group, results).map(Block::Paragraph));
     blocks.extend(rates::of_group(group, results));
+    blocks.extend(pauses::of_group(group, results));
     let alike = group.lines.iter().all(|line| line.peer == group.lines[0].peer);
     if group.mode == Mode::Real && alike {
         blocks.extend(host_bound(group, results).map(Block::Paragraph));

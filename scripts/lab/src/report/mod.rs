@@ -7,6 +7,7 @@ mod document;
 mod figures;
 mod html;
 mod markdown;
+mod pauses;
 mod rates;
 mod style;
 mod tables;

@@ -121,6 +121,10 @@ fn followers_a_matched_rate_and_a_pause_go_from_the_file_to_the_report() {
     }
     let summary = place.read("r/summary.md");
     assert!(summary.contains("| 10 % of what acks=1 at 1 (full) carried: "), "{summary}");
+    let (_, pauses) = summary.split_once("| calls/s before | in the pause | afterwards |").unwrap();
+    let row = pauses.lines().find(|line| line.starts_with("| acks=all | 2 | ")).unwrap();
+    let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+    assert!(cells[4] == "0" && cells[5] != "0", "{row}");
 }
 
 /// What cannot be said is said to be so, and the rest is measured.
