@@ -11,7 +11,7 @@ use crate::read_pass::{self, read_pass};
 use crate::reason::Reason;
 use crate::reply_reader::{Ending, Reading};
 use crate::stages::Sampler;
-use std::io;
+use std::io::{self, ErrorKind};
 
 /// A connection that is set up.
 pub(crate) struct Connection<'a> {
@@ -232,6 +232,23 @@ impl Lost {
         match error.raw_os_error() {
             Some(errno) => Lost { kind: LostKind::Os(errno), text: None },
             None => Lost { kind: LostKind::Protocol, text: Some(error.to_string()) },
+        }
+    }
+}
+
+impl ReadEnd {
+    /// What a connection that takes no bytes because of `error` was lost by, after a last pass of
+    /// reading that ended so. The peer's own words come first. The end of the stream alone does
+    /// not hide a reset: the write has used it up. A pipe that is broken is the echo of an end
+    /// that had come in good order before.
+    pub(crate) fn after_failed_write(self, error: &io::Error) -> Lost {
+        match self {
+            ReadEnd::Lost(lost)
+                if lost.kind != LostKind::Eof || error.kind() == ErrorKind::BrokenPipe =>
+            {
+                lost
+            }
+            _ => Lost::by(error),
         }
     }
 }

@@ -359,11 +359,7 @@ impl<'a> Worker<'a> {
         let Some(Received { end, calls_ended, now_ns }) = self.receive(index, true) else {
             return;
         };
-        let lost = match end {
-            ReadEnd::Lost(lost) => lost,
-            ReadEnd::Drained | ReadEnd::More => Lost::by(error),
-        };
-        self.lose(index, lost, calls_ended, now_ns);
+        self.lose(index, end.after_failed_write(error), calls_ended, now_ns);
     }
 
     /// Ends a connection and every call on it. Callers of its own end with it; those that rotate

@@ -369,10 +369,8 @@ impl<'a> RecordWorker<'a> {
 
     /// A connection that takes no bytes may still hold some: the reason for its end, perhaps.
     fn broken(&mut self, index: usize, error: &io::Error) {
-        match self.receive(index, true) {
-            None => {}
-            Some(ReadEnd::Lost(lost)) => self.lose(index, lost),
-            Some(ReadEnd::Drained | ReadEnd::More) => self.lose(index, Lost::by(error)),
+        if let Some(end) = self.receive(index, true) {
+            self.lose(index, end.after_failed_write(error));
         }
     }
 

@@ -208,10 +208,8 @@ impl<'a> UnansweredWorker<'a> {
         let Some(connection) = &mut self.connections[index] else {
             return;
         };
-        match connection.read(true, &mut self.desk).0 {
-            ReadEnd::Lost(lost) => self.lose(index, lost),
-            ReadEnd::Drained | ReadEnd::More => self.lose(index, Lost::by(error)),
-        }
+        let end = connection.read(true, &mut self.desk).0;
+        self.lose(index, end.after_failed_write(error));
     }
 
     /// A connection has ended, as it should at the end of the run or not.

@@ -2,7 +2,7 @@
 
 use crate::kit::{CALL, ERROR, Peer, REPLY, Talk, frame, outcome, right_reply, run};
 use serde_json::Value;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -328,4 +328,59 @@ fn a_server_that_reads_nothing_ends_in_timeouts() {
     let json = failed(behaviour, "-n 40 --clients 2 --in-flight 4 --payload 4MiB --timeout 200ms");
     assert_eq!(outcome(&json, "timed_out"), 40);
     assert_eq!(outcome(&json, "started"), 40);
+}
+
+/// It was said to have closed in good order: the write had used the reset up, and the read found
+/// only an end.
+#[test]
+fn a_reset_is_named_whether_a_read_or_a_write_finds_it() {
+    let read_some = |mut talk: Talk| {
+        let _ = talk.stream.read(&mut [0; 1000]);
+        talk.reset();
+    };
+    let long = "--clients 1 -n 1 --payload 8MiB";
+    let records = "--clients 1 --streams 1 -n 4 --record-size 4MiB --batch-bytes 8MiB \
+                   --max-call-bytes 8MiB";
+    let checks = [
+        "--clients 3 -n 30 --in-flight 5".to_owned(),
+        long.to_owned(),
+        format!("{long} --acks 0"),
+        format!("{long} --net-delay 1ms"),
+        records.to_owned(),
+        format!("{records} --acks 0"),
+    ];
+    for arguments in checks {
+        let ended = run(&Peer::start(read_some), &arguments);
+        assert_eq!(ended.code, Some(1), "{arguments}: {ended:?}");
+        let json = ended.json();
+        let errors = json["errors"].as_array().unwrap();
+        assert!(!errors.is_empty(), "{arguments}: {json}");
+        assert!(errors.iter().all(|error| error["cause"] == "reset"), "{arguments}: {errors:?}");
+    }
+}
+
+/// A server that sends calls, and that is what is said: their own, others, or what is no frame.
+#[test]
+fn calls_that_come_back_as_calls_are_no_answers() {
+    let back = |id_xor: u64, cut: usize| {
+        Peer::start(move |mut talk: Talk| {
+            while let Some(call) = talk.next() {
+                let payload = &call.payload[..call.payload.len().min(cut)];
+                if !talk.frame(CALL, 0, call.id ^ id_xor, payload) {
+                    return;
+                }
+            }
+        })
+    };
+    for (id_xor, cut) in [(0, usize::MAX), (0, 5), (0x40, usize::MAX), (0x40, 5)] {
+        for shape in ["--clients 2 --in-flight 3", "--rate 1000", "--streams 4", "--stages 1"] {
+            let peer = back(id_xor, cut);
+            let json = run(&peer, &format!("-n 20 {shape}")).json();
+            let wrong = outcome(&json, "mismatch") + outcome(&json, "connection_lost");
+            assert_eq!(wrong, outcome(&json, "started"), "{shape}: {}", json["outcomes"]);
+            let causes = json["errors"].as_array().unwrap().iter().map(|error| &error["cause"]);
+            let known = |cause: &Value| cause == "mismatch" || cause == "protocol";
+            assert!(causes.into_iter().all(known), "{shape}: {}", json["errors"]);
+        }
+    }
 }
