@@ -2,13 +2,12 @@
 //! percentiles that HdrHistogram's own tools write and read.
 
 use crate::latency::Latency;
-use crate::output::{Draft, OutputError};
+use crate::output::{Draft, OutputError, Place};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, IntervalLogWriterError};
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 /// Rows of the table until the distance to 100 % has halved.
@@ -34,9 +33,9 @@ impl std::fmt::Debug for HistogramLog {
 }
 
 impl HistogramLog {
-    /// A log that will appear at `path` when it is finished.
-    pub(crate) fn create(path: &Path) -> Result<HistogramLog, OutputError> {
-        let file = Draft::begin(path)?;
+    /// A log that will appear at `place` when it is finished.
+    pub(crate) fn create(place: Place) -> Result<HistogramLog, OutputError> {
+        let file = place.begin()?;
         Ok(HistogramLog { file, serializer: V2DeflateSerializer::new(), failed: None })
     }
 
@@ -167,7 +166,7 @@ mod tests {
     fn the_log_gives_back_what_was_recorded() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.hlog");
-        let mut log = HistogramLog::create(&path).unwrap();
+        let mut log = HistogramLog::create(Place::find(&path).unwrap()).unwrap();
         assert!(!path.exists(), "it appears when it is whole");
         log.begin();
         let mut rows = [of([10, 20, 3000]), Latency::new(), of(1..=5000)];

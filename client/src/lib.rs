@@ -23,6 +23,7 @@ mod connection;
 mod control;
 mod conversation;
 mod crew;
+mod deliveries;
 mod farewell;
 mod faulty;
 mod flow;

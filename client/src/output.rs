@@ -1,8 +1,11 @@
 //! Where the report goes: standard output, or a file that appears whole or not at all.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use crate::notice;
+use rustix::fs::OFlags;
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -12,6 +15,12 @@ use tempfile::NamedTempFile;
 pub(crate) struct OutputError {
     place: String,
     error: io::Error,
+}
+
+impl OutputError {
+    fn new(path: &Path, error: io::Error) -> OutputError {
+        OutputError { place: path.display().to_string(), error }
+    }
 }
 
 /// Prints to standard output. A reader that has seen enough (`| head -1`) is no error.
@@ -25,25 +34,103 @@ pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     }
 }
 
-/// Whether a report can be written to `path` later: its folder is there and takes files.
-pub(crate) fn check(path: &Path) -> Result<(), OutputError> {
-    let failed = |error| OutputError { place: path.display().to_string(), error };
-    match Destination::of(path).map_err(failed)? {
-        Destination::AsItIs => {
-            OpenOptions::new().write(true).open(path).map_err(failed)?;
-        }
-        Destination::Replace { folder, .. } => {
-            tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder).map_err(failed)?;
-        }
-    }
-    Ok(())
+/// Where an output will go, looked at before the run.
+#[derive(Debug)]
+pub(crate) struct Place {
+    path: PathBuf,
+    identity: Identity,
+    /// A pipe or a device is opened once: its reader must not see an end before the end.
+    opened: Option<File>,
 }
 
-/// Writes the whole of `text` to `path`, or leaves what was there.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), OutputError> {
-    let mut draft = Draft::begin(path)?;
-    let written = draft.write_all(text.as_bytes());
-    draft.finish(written.err())
+/// By which two spellings of one place are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Identity {
+    File(PathBuf),
+    /// Device and inode of a pipe or a socket.
+    Pipe(u64, u64),
+    /// A device, which may be written to by many.
+    Device,
+}
+
+impl Place {
+    /// The place that `path` names.
+    pub(crate) fn find(path: &Path) -> Result<Place, OutputError> {
+        let failed = |error| OutputError::new(path, error);
+        let identity = match Destination::of(path).map_err(failed)? {
+            Destination::AsItIs(found) if found.file_type().is_char_device() => Identity::Device,
+            Destination::AsItIs(found) => Identity::Pipe(found.dev(), found.ino()),
+            Destination::Replace { folder, file, .. } => {
+                let folder = fs::canonicalize(folder).map_err(failed)?;
+                Identity::File(folder.join(file.file_name().unwrap_or_default()))
+            }
+        };
+        Ok(Place { path: path.to_owned(), identity, opened: None })
+    }
+
+    /// Whether what is written to one of them would replace or disturb the other's.
+    pub(crate) fn is_same(&self, other: &Place) -> bool {
+        self.identity == other.identity && self.identity != Identity::Device
+    }
+
+    /// Whether standard output goes to the file that would be replaced here.
+    pub(crate) fn is_standard_output(&self) -> bool {
+        let Identity::File(file) = &self.identity else { return false };
+        let stdout = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+        let ids = |found: Metadata| (found.dev(), found.ino());
+        match (stdout.and_then(|stdout| stdout.metadata()), fs::metadata(file)) {
+            (Ok(stdout), Ok(file)) => ids(stdout) == ids(file),
+            _ => false,
+        }
+    }
+
+    /// Opens a pipe or a device; of a file, tries whether its folder takes one. A pipe that nobody
+    /// reads is waited for, as the shell does.
+    pub(crate) fn open(&mut self) -> Result<(), OutputError> {
+        let failed = |error| OutputError::new(&self.path, error);
+        match Destination::of(&self.path).map_err(failed)? {
+            Destination::AsItIs(found) => {
+                let waiting = found.file_type().is_fifo().then(|| reader_of(&self.path)).flatten();
+                let file = OpenOptions::new().write(true).open(&self.path).map_err(failed)?;
+                drop(waiting);
+                self.opened = Some(file);
+            }
+            Destination::Replace { folder, .. } => {
+                tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the whole of `text`, or leaves what was there.
+    pub(crate) fn write(self, text: &str) -> Result<(), OutputError> {
+        let mut draft = self.begin()?;
+        let written = draft.write_all(text.as_bytes());
+        draft.finish(written.err())
+    }
+
+    /// Begins what will be here.
+    pub(crate) fn begin(self) -> Result<Draft, OutputError> {
+        let Place { path, opened, .. } = self;
+        let target = match opened {
+            Some(file) => Ok(Target::AsItIs(BufWriter::new(file))),
+            None => Target::replacing(&path),
+        };
+        match target {
+            Ok(target) => Ok(Draft { path, target }),
+            Err(error) => Err(OutputError::new(&path, error)),
+        }
+    }
+}
+
+/// Holds a pipe's reader while the pipe is opened to wait for room; says so if there is none yet.
+fn reader_of(path: &Path) -> Option<File> {
+    let at_once = i32::try_from(OFlags::NONBLOCK.bits()).ok()?;
+    let file = OpenOptions::new().write(true).custom_flags(at_once).open(path).ok();
+    if file.is_none() {
+        notice::line(format_args!("waiting until {} is read", path.display()));
+    }
+    file
 }
 
 /// A file that is being written and appears at its place when it is finished.
@@ -60,38 +147,33 @@ enum Target {
 }
 
 impl Draft {
-    /// Begins what will be at `path`.
-    pub(crate) fn begin(path: &Path) -> Result<Draft, OutputError> {
-        let failed = |error| OutputError { place: path.display().to_string(), error };
-        let target = match Destination::of(path).map_err(failed)? {
-            Destination::AsItIs => {
-                let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
-                Target::AsItIs(BufWriter::new(file))
-            }
-            Destination::Replace { folder, file } => {
-                // The same permissions as any new file of this user: the umask takes its part.
-                let new = tempfile::Builder::new()
-                    .prefix(PREFIX)
-                    .permissions(Permissions::from_mode(0o666))
-                    .tempfile_in(folder)
-                    .map_err(failed)?;
-                Target::Replace { new: BufWriter::new(new), file }
-            }
-        };
-        Ok(Draft { path: path.to_owned(), target })
-    }
-
     /// Puts the file in its place, unless something `failed` on the way.
     pub(crate) fn finish(self, failed: Option<io::Error>) -> Result<(), OutputError> {
         let result = match failed {
             Some(error) => Err(error),
             None => self.target.finish(),
         };
-        result.map_err(|error| OutputError { place: self.path.display().to_string(), error })
+        result.map_err(|error| OutputError::new(&self.path, error))
     }
 }
 
 impl Target {
+    /// A new file beside the place of `path`. It has the mode of what is there; what is new has
+    /// the same permissions as any new file of this user, less what the umask takes.
+    fn replacing(path: &Path) -> io::Result<Target> {
+        let Destination::Replace { folder, file, mode } = Destination::of(path)? else {
+            return Err(io::Error::other("a file when the run began, and none any more"));
+        };
+        let new = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .permissions(Permissions::from_mode(mode.unwrap_or(0o666)))
+            .tempfile_in(folder)?;
+        if let Some(mode) = mode {
+            new.as_file().set_permissions(Permissions::from_mode(mode))?;
+        }
+        Ok(Target::Replace { new: BufWriter::new(new), file })
+    }
+
     fn finish(self) -> io::Result<()> {
         match self {
             Target::AsItIs(mut file) => file.flush(),
@@ -125,31 +207,71 @@ const PREFIX: &str = ".echo-client-";
 
 enum Destination {
     /// A device or a pipe, which must not be replaced by a file.
-    AsItIs,
-    /// A file, behind any links that lead to it.
-    Replace { folder: PathBuf, file: PathBuf },
+    AsItIs(Metadata),
+    /// A file, behind any links that lead to it, and the mode of what is there.
+    Replace { folder: PathBuf, file: PathBuf, mode: Option<u32> },
 }
 
 impl Destination {
     fn of(path: &Path) -> io::Result<Destination> {
-        let file = match fs::metadata(path) {
+        let (file, mode) = match fs::metadata(path) {
             Ok(found) if found.is_dir() => return Err(ErrorKind::IsADirectory.into()),
-            Ok(found) if !found.is_file() => return Ok(Destination::AsItIs),
-            Ok(_) => fs::canonicalize(path)?,
-            Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),
+            Ok(found) if !found.is_file() => return Ok(Destination::AsItIs(found)),
+            Ok(found) => (fs::canonicalize(path)?, Some(found.mode() & 0o777)),
+            Err(error) if error.kind() == ErrorKind::NotFound => (path.to_owned(), None),
             Err(error) => return Err(error),
         };
         let folder = match file.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
             _ => PathBuf::from("."),
         };
-        Ok(Destination::Replace { folder, file })
+        Ok(Destination::Replace { folder, file, mode })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn check(path: &Path) -> Result<(), OutputError> {
+        Place::find(path)?.open()
+    }
+
+    fn write(path: &Path, text: &str) -> Result<(), OutputError> {
+        let mut place = Place::find(path)?;
+        place.open()?;
+        place.write(text)
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_keeps_its_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.json");
+        for mode in [0o600, 0o644, 0o666, 0o640] {
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            write(&path, "new").unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, mode);
+            assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        }
+    }
+
+    #[test]
+    fn one_place_is_known_by_all_its_spellings() {
+        let folder = tempfile::tempdir().unwrap();
+        let (here, link) = (folder.path().join("a"), folder.path().join("link"));
+        let again = folder.path().join("sub/../a");
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        let same = |one: &Path, other: &Path| {
+            Place::find(one).unwrap().is_same(&Place::find(other).unwrap())
+        };
+        assert!(same(&here, &again), "before it is there");
+        fs::write(&here, "x").unwrap();
+        std::os::unix::fs::symlink(&here, &link).unwrap();
+        assert!(same(&here, &again) && same(&link, &here));
+        assert!(!same(&here, &folder.path().join("b")));
+        assert!(!same(Path::new("/dev/null"), Path::new("/dev/null")), "it loses nothing more");
+    }
 
     #[test]
     fn a_file_is_replaced_whole_and_nothing_else_is_left() {

@@ -1,12 +1,11 @@
 //! From the command line to the exit code.
 
 use crate::connect_error::files_needed;
-use crate::histogram_log::{self, HistogramLog};
+use crate::deliveries::{Deliveries, Unfit};
 use crate::notice;
-use crate::options::{Format, Options};
-use crate::output::{self, OutputError};
+use crate::options::Options;
+use crate::output::OutputError;
 use crate::plan::{Plan, PlanError};
-use crate::report::{self, Report};
 use crate::run::{self, RunError, RunResult};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
@@ -17,7 +16,7 @@ use std::sync::Arc;
 
 /// Runs echo-client with this process's arguments and environment.
 pub fn program() -> ExitCode {
-    ExitCode::from(match prepare().and_then(|plan| execute(&Arc::new(plan))) {
+    ExitCode::from(match prepare().and_then(|(plan, to)| execute(&Arc::new(plan), to)) {
         Ok(code) => code,
         Err(Exit(code)) => code,
     })
@@ -35,7 +34,7 @@ const NOT_ENOUGH_FILES: u8 = 71;
 const CANNOT_WRITE: u8 = 74;
 
 /// Reads and checks everything that can be checked before a socket is opened.
-fn prepare() -> Result<Plan, Exit> {
+fn prepare() -> Result<(Plan, Deliveries), Exit> {
     // Before any thread is pinned: children inherit the mask.
     let allowed_cpus = pinning::allowed_cpus();
     let options = Options::try_parse().map_err(|error| {
@@ -44,11 +43,11 @@ fn prepare() -> Result<Plan, Exit> {
         Exit(if error.use_stderr() { USAGE } else { OK })
     })?;
     let plan = Plan::new(options, allowed_cpus).map_err(|error| refuse(&error))?;
-    let options = &plan.options;
-    for path in [&options.output, &options.hgrm, &options.hlog].into_iter().flatten() {
-        output::check(path).map_err(cannot_write)?;
-    }
     raise_open_files(&plan)?;
+    let deliveries = Deliveries::prepare(&plan.options).map_err(|error| match error {
+        Unfit::Same { .. } => wrong_options(&error),
+        Unfit::Output(error) => cannot_write(&error),
+    })?;
     for address in plan.remote_addresses().take(1) {
         let load = match plan.is_unanswered() {
             true => "as many calls as they take".to_owned(),
@@ -63,7 +62,7 @@ fn prepare() -> Result<Plan, Exit> {
     if plan.workers > cpus {
         notice::warning(format_args!("{} workers share {cpus} CPUs", plan.workers));
     }
-    Ok(plan)
+    Ok((plan, deliveries))
 }
 
 fn distinct(cpus: &[usize]) -> usize {
@@ -75,6 +74,11 @@ fn refuse(error: &PlanError) -> Exit {
         notice::error(error);
         return Exit(CANNOT_CONNECT);
     }
+    wrong_options(error)
+}
+
+fn wrong_options(error: &impl std::fmt::Display) -> Exit {
+    // Nobody is left to be told, then.
     let _ = Options::command().error(ErrorKind::ValueValidation, error).print();
     Exit(USAGE)
 }
@@ -95,27 +99,18 @@ fn raise_open_files(plan: &Plan) -> Result<(), Exit> {
     Ok(())
 }
 
-fn execute(plan: &Arc<Plan>) -> Result<u8, Exit> {
-    let log = plan.options.hlog.as_deref().map(HistogramLog::create);
-    let log = log.transpose().map_err(cannot_write)?;
-    let mut result = run::run(plan, log).map_err(|error| {
+fn execute(plan: &Arc<Plan>, mut deliveries: Deliveries) -> Result<u8, Exit> {
+    let result = run::run(plan, deliveries.take_log()).map_err(|error| {
         notice::error(&error);
         Exit(exit_code(&error))
     })?;
     let code = code_of(&result);
-    if let Some(log) = result.histogram_log.take() {
-        log.finish().map_err(cannot_write)?;
-    }
-    if let Some(path) = &plan.options.hgrm {
-        let table = histogram_log::percentile_table(&mut result.ledger.latency);
-        output::write(path, &table).map_err(cannot_write)?;
-    }
-    let report = report::build(plan, result);
-    deliver(plan, &report)?;
-    Ok(code)
+    let failures = deliveries.deliver(plan, result);
+    failures.iter().for_each(notice::error);
+    Ok(if failures.is_empty() { code } else { CANNOT_WRITE })
 }
 
-fn cannot_write(error: OutputError) -> Exit {
+fn cannot_write(error: &OutputError) -> Exit {
     notice::error(error);
     Exit(CANNOT_WRITE)
 }
@@ -135,19 +130,4 @@ fn code_of(result: &RunResult) -> u8 {
         None if result.is_well() => OK,
         None => FAILURES,
     }
-}
-
-/// The file first: what reads standard output may stop reading at any time.
-fn deliver(plan: &Plan, report: &Report) -> Result<(), Exit> {
-    let file = plan.options.output.as_deref();
-    let to_file = file.map_or(Ok(()), |path| output::write(path, &report::json(report)));
-    let to_stdout = match (plan.options.format, file) {
-        (Format::Text, _) => output::print(&report::text(report)),
-        (Format::Json, None) => output::print(&report::json(report)),
-        (Format::Json, Some(_)) => Ok(()),
-    };
-    for result in [to_file, to_stdout] {
-        result.map_err(cannot_write)?;
-    }
-    Ok(())
 }

@@ -9,6 +9,7 @@ use crate::followers::{self, Asked, Checked};
 use crate::histogram_log::HistogramLog;
 use crate::intervals::{Interval, Intervals};
 use crate::latency::Latency;
+use crate::notice;
 use crate::options::{Acks, Switch};
 use crate::outcome::{Extras, Ledger};
 use crate::plan::Plan;
@@ -121,9 +122,12 @@ pub(crate) fn run(
     let (at_signal, signal_events) = (Arc::clone(&control), sender.clone());
     signals::on_termination(move |signal| {
         // Told before it acts: workers that have nothing to wait for end at once, and their ends
-        // must not overtake the reason. Main may have left already.
-        let _ = signal_events.send(RunEvent::Signal(signal));
+        // must not overtake the reason.
+        let heard = signal_events.send(RunEvent::Signal(signal));
         at_signal.stop(INTERRUPT_DRAIN_NS);
+        if heard.is_err() {
+            leave_soon(signal);
+        }
     })
     .map_err(system("cannot wait for signals"))?;
     let mut crew =
@@ -144,6 +148,15 @@ pub(crate) fn run(
     let (before, after) = stage.play()?;
     let followers = plan.asks_holders().then(|| stage.check_followers(before.server.as_ref()));
     Ok(RunResult { followers, ..stage.finish(connect_latency, before, after) })
+}
+
+/// The run is over, and what it came to is being written, perhaps to a pipe that nobody empties.
+fn leave_soon(signal: Signal) {
+    let (_kept, never) = mpsc::channel::<()>();
+    // Nothing comes: the process ends meanwhile, or is ended here.
+    let _ = never.recv_timeout(Duration::from_nanos(INTERRUPT_DRAIN_NS));
+    notice::error("ended by a signal before everything was written");
+    signals::leave(signal);
 }
 
 /// What the ledgers of the run keep.

@@ -3,6 +3,7 @@
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
+use signal_hook::low_level;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -25,6 +26,16 @@ impl Signal {
             Signal::Terminate => 143,
         }
     }
+}
+
+/// Ends the process as a second signal does; for `first`, when nothing is left that it could stop.
+pub fn leave(signal: Signal) {
+    let number = match signal {
+        Signal::Interrupt => SIGINT,
+        Signal::Terminate => SIGTERM,
+    };
+    // It is a signal that this process handles: raising it does not fail.
+    let _ = low_level::raise(number);
 }
 
 /// Calls `first` at the first SIGINT or SIGTERM, on a thread named `signals`.

@@ -13,6 +13,7 @@ mod kit;
 mod net_delay;
 mod open_loop;
 mod order;
+mod outputs;
 mod pair;
 mod readme;
 mod records;
