@@ -46,6 +46,7 @@ impl View {
 #[derive(Debug, Default)]
 pub(crate) struct Published {
     ok: AtomicU64,
+    warmup_ok: AtomicU64,
     failed: AtomicU64,
     in_flight: AtomicU64,
 }
@@ -54,6 +55,7 @@ impl Published {
     /// How things are at a worker with these outcomes.
     pub(crate) fn note(&self, outcomes: &Outcomes, in_flight: u64) {
         self.ok.store(outcomes.ok, Ordering::Relaxed);
+        self.warmup_ok.store(outcomes.warmup_ok, Ordering::Relaxed);
         self.failed.store(outcomes.not_ok(), Ordering::Relaxed);
         self.in_flight.store(in_flight, Ordering::Relaxed);
     }
@@ -184,7 +186,12 @@ impl Control {
         let sum = |field: fn(&Published) -> &AtomicU64| {
             self.published.iter().map(|p| field(p).load(Ordering::Relaxed)).sum()
         };
-        Counts { ok: sum(|p| &p.ok), failed: sum(|p| &p.failed), in_flight: sum(|p| &p.in_flight) }
+        Counts {
+            ok: sum(|p| &p.ok),
+            warmup_ok: sum(|p| &p.warmup_ok),
+            failed: sum(|p| &p.failed),
+            in_flight: sum(|p| &p.in_flight),
+        }
     }
 
     fn wake_all(&self) {

@@ -24,6 +24,7 @@ mod control;
 mod conversation;
 mod crew;
 mod deliveries;
+mod edges;
 mod farewell;
 mod faulty;
 mod flow;

@@ -1,6 +1,7 @@
 //! Every started call ends in exactly one outcome, and the sums prove it.
 
 use crate::call_table::EndedCall;
+use crate::edges::Edges;
 use crate::faulty::{FaultyCalls, RecordName, Wrong};
 use crate::intervals::Part;
 use crate::keys::{KeyFindings, Keys};
@@ -47,6 +48,12 @@ impl Outcomes {
     /// Calls that the server answered with an error.
     pub(crate) fn error_reply(&self) -> u64 {
         self.error_replies.values().sum()
+    }
+
+    /// Calls that the server refused because it was too busy.
+    pub(crate) fn rejected(&self) -> u64 {
+        let busy = self.error_replies.iter().filter(|(reason, _)| reason.is_too_busy());
+        busy.map(|(_, calls)| calls).sum()
     }
 
     /// Calls that were in flight on a connection when it was lost.
@@ -137,6 +144,8 @@ pub(crate) struct OpenTimes {
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
     pub(crate) outcomes: Outcomes,
+    /// What calls do at the ends of the window; the worker shows it the window.
+    pub(crate) edges: Edges,
     /// Latency of calls that ended `ok`, in an open loop from when they were due; since the last
     /// part was taken.
     pub(crate) latency: Latency,
@@ -172,6 +181,7 @@ impl Ledger {
     pub(crate) fn new(extras: Extras) -> Ledger {
         Ledger {
             outcomes: Outcomes::default(),
+            edges: Edges::new(),
             latency: Latency::new(),
             open_times: extras
                 .open_loop
@@ -207,6 +217,7 @@ impl Ledger {
     pub(crate) fn ok(&mut self, call: EndedCall, now_ns: u64) {
         if call.measured {
             self.outcomes.ok += 1;
+            self.edges.ok(call.sent_ns, now_ns);
             self.latency.record(now_ns.saturating_sub(call.due_ns));
             if let Some(times) = &mut self.open_times {
                 times.service.record(now_ns.saturating_sub(call.sent_ns));
@@ -214,6 +225,7 @@ impl Ledger {
             }
         } else {
             self.outcomes.warmup_ok += 1;
+            self.edges.other(call.sent_ns, now_ns);
         }
     }
 
@@ -221,6 +233,7 @@ impl Ledger {
     pub(crate) fn written(&mut self, measured: u64, warmup: u64, now_ns: u64) {
         self.outcomes.ok += measured;
         self.outcomes.warmup_ok += warmup;
+        self.edges.written(measured, now_ns);
         if measured > 0 {
             self.last_ok_ns = Some(now_ns);
             self.last_end_ns = Some(now_ns);
@@ -292,6 +305,7 @@ impl Ledger {
         if let Some(keys) = &mut self.keys {
             keys.give_back(call.key);
         }
+        self.edges.other(call.sent_ns, now_ns);
         if !call.measured {
             // The end of the run is no fault of the warm-up's last calls.
             if failure != Failure::Abandoned {
@@ -355,6 +369,7 @@ impl Ledger {
     /// Adds another worker's ledger.
     pub(crate) fn add(&mut self, other: &Ledger) {
         self.outcomes.add(&other.outcomes);
+        self.edges.add(&other.edges);
         self.latency.add(&other.latency);
         self.failure_latency.add(&other.failure_latency);
         if let (Some(times), Some(more)) = (&mut self.stage_times, &other.stage_times) {

@@ -17,6 +17,15 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
+    /// Whether the server had no room for the call.
+    pub(crate) fn is_too_busy(&self) -> bool {
+        match self {
+            Reason::Status(status) => *status == Status::TooBusy as u16,
+            Reason::Class(name) => name.as_str() == "RetriableException",
+            Reason::OmStatus(_) | Reason::Other => false,
+        }
+    }
+
     /// The number, if the reason is one.
     pub(crate) fn number(self) -> Option<u32> {
         match self {

@@ -240,7 +240,7 @@ impl Stage<'_> {
         }
         self.control.measure(options.duration.map(clock::ns), drain_ns);
         let start_ns = self.control.view().start_ns;
-        self.timeline.begin(start_ns);
+        self.timeline.begin(start_ns, self.control.progress());
         self.intervals.begin(start_ns);
         let emulated = before.server.as_ref().is_some_and(|server| server.emulated);
         self.progress.begin(start_ns, emulated || self.plan.net_delay.is_some());

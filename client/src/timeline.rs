@@ -14,8 +14,17 @@ const SECOND_NS: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) ok: u64,
+    /// Of the warm-up.
+    pub(crate) warmup_ok: u64,
     pub(crate) failed: u64,
     pub(crate) in_flight: u64,
+}
+
+impl Counts {
+    /// All right replies.
+    fn answered(&self) -> u64 {
+        self.ok + self.warmup_ok
+    }
 }
 
 /// Samples of a run, taken by main.
@@ -33,7 +42,8 @@ pub(crate) struct Timeline {
 struct FineSamples {
     period_ns: u64,
     next_ns: u64,
-    /// Time and right replies until then, rising.
+    /// Time and right replies until then, rising; replies to calls of the warm-up, which may be
+    /// under way when it ends, are the server's work, too.
     samples: Vec<(u64, u64)>,
 }
 
@@ -42,8 +52,8 @@ struct FineSamples {
 pub(crate) struct Thirds {
     pub(crate) first_per_s: f64,
     pub(crate) last_per_s: f64,
-    /// Right replies in the one of the two that has fewer.
-    pub(crate) calls: f64,
+    /// Right replies in each of the two.
+    pub(crate) calls: (f64, f64),
 }
 
 impl Timeline {
@@ -57,12 +67,12 @@ impl Timeline {
         }
     }
 
-    /// The measured phase begins.
-    pub(crate) fn begin(&mut self, start_ns: u64) {
+    /// The measured phase begins, with these counts of the warm-up.
+    pub(crate) fn begin(&mut self, start_ns: u64, counts: Counts) {
         self.start_ns = start_ns;
         self.next_sample_ns = start_ns.saturating_add(SECOND_NS);
         self.samples.push_back((start_ns, 0));
-        self.fine.begin(start_ns);
+        self.fine.begin(start_ns, counts.answered());
     }
 
     /// When the next sample is due.
@@ -72,7 +82,7 @@ impl Timeline {
 
     /// Takes note of the workers' counts, if a sample is due.
     pub(crate) fn sample(&mut self, now_ns: u64, counts: Counts) {
-        self.fine.sample(now_ns, counts.ok);
+        self.fine.sample(now_ns, counts.answered());
         if now_ns >= self.next_sample_ns {
             self.keep_sample(now_ns, counts.ok);
             self.next_sample_ns = next_multiple(self.start_ns, SECOND_NS, now_ns);
@@ -82,7 +92,7 @@ impl Timeline {
     /// The measured window is over; answers may still come.
     pub(crate) fn end_window(&mut self, now_ns: u64, counts: Counts) {
         if self.start_ns != u64::MAX {
-            self.fine.samples.push((now_ns, counts.ok));
+            self.fine.samples.push((now_ns, counts.answered()));
         }
     }
 
@@ -92,7 +102,7 @@ impl Timeline {
             return;
         }
         self.keep_sample(now_ns, totals.ok);
-        self.fine.close(now_ns, totals.ok);
+        self.fine.close(now_ns, totals.answered());
         self.next_sample_ns = u64::MAX;
     }
 
@@ -119,7 +129,7 @@ impl Timeline {
         Some(Thirds {
             first_per_s: first / seconds,
             last_per_s: last / seconds,
-            calls: first.min(last),
+            calls: (first, last),
         })
     }
 
@@ -132,8 +142,8 @@ impl Timeline {
 }
 
 impl FineSamples {
-    fn begin(&mut self, start_ns: u64) {
-        self.samples.push((start_ns, 0));
+    fn begin(&mut self, start_ns: u64, answered: u64) {
+        self.samples.push((start_ns, answered));
         self.next_ns = start_ns.saturating_add(self.period_ns);
     }
 
@@ -181,13 +191,13 @@ mod tests {
     use super::*;
 
     fn counts(ok: u64) -> Counts {
-        Counts { ok, failed: ok / 10, in_flight: 0 }
+        Counts { ok, warmup_ok: 7, failed: ok / 10, in_flight: 0 }
     }
 
     #[test]
     fn a_rate_over_minutes_needs_a_run_that_long() {
         let mut timeline = Timeline::new();
-        timeline.begin(0);
+        timeline.begin(0, counts(0));
         for second in 1..=90 {
             // 100 calls/s in the first half minute, 1000 calls/s later.
             let ok = if second <= 30 { second * 100 } else { 3000 + (second - 30) * 1000 };
@@ -201,7 +211,7 @@ mod tests {
     fn the_thirds_of_a_run_are_compared_however_long_it_is() {
         for seconds in [1, 7, 100, 5_000] {
             let mut timeline = Timeline::new();
-            timeline.begin(0);
+            timeline.begin(0, counts(0));
             let end_ns = seconds * SECOND_NS;
             // 3000 calls/s, and 10 % more in the second half.
             let ok_at = |now: u64| {
@@ -220,6 +230,21 @@ mod tests {
             assert!(timeline.fine.samples.len() <= FINE_MAX + 2);
         }
         assert_eq!(Timeline::new().thirds(0, 9 * SECOND_NS), None);
+    }
+
+    #[test]
+    fn replies_to_the_warm_up_in_the_window_are_the_servers_work_in_it() {
+        let mut timeline = Timeline::new();
+        let at = |warmup_ok, ok| Counts { ok, warmup_ok, ..Counts::default() };
+        timeline.begin(0, at(500, 0));
+        // 1000 calls/s, of which the first second's belong to the warm-up.
+        for ms in (20..=3000).step_by(20) {
+            let counts = at(500 + ms.min(1000), ms.saturating_sub(1000));
+            timeline.sample(ms * 1_000_000, counts);
+        }
+        timeline.end_window(3 * SECOND_NS, at(1500, 2000));
+        let thirds = timeline.thirds(0, 3 * SECOND_NS).unwrap();
+        assert_eq!((thirds.first_per_s, thirds.last_per_s), (1000.0, 1000.0));
     }
 
     #[test]

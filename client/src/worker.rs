@@ -168,6 +168,7 @@ impl<'a> Worker<'a> {
     /// Calls until the run is over and every call has ended.
     pub(crate) fn run(mut self) -> io::Result<WorkerResult> {
         let mut events = Events::with_capacity(EVENTS_PER_TURN);
+        self.see();
         self.open_loop = OpenLoop::begin(self.job, self.index, &self.poll)?;
         self.thinking = Thinking::begin(self.job, &self.poll)?;
         self.start_everywhere();
@@ -182,7 +183,7 @@ impl<'a> Worker<'a> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             }
-            self.view = self.job.control.view();
+            self.see();
             for event in &events {
                 self.event(event);
             }
@@ -391,7 +392,7 @@ impl<'a> Worker<'a> {
 
     fn stop_run(&mut self) {
         self.job.control.stop(self.job.timeout_ns);
-        self.view = self.job.control.view();
+        self.see();
     }
 
     /// Ends what nobody waits for any more.

@@ -162,7 +162,7 @@ impl<'a> RecordWorker<'a> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             }
-            self.desk.view = self.job.control.view();
+            self.see();
             for event in &events {
                 self.event(event);
             }
@@ -286,7 +286,7 @@ impl<'a> RecordWorker<'a> {
     /// Lets records come into being.
     fn create(&mut self) {
         // Read behind the clock: what is due in the window is known to be.
-        self.desk.view = self.job.control.view();
+        self.see();
         if !self.may_create() {
             return;
         }
@@ -400,7 +400,7 @@ impl<'a> RecordWorker<'a> {
     fn stop_at_failure(&mut self) {
         if self.job.fail_fast && !self.desk.ledger.outcomes.all_well() {
             self.job.control.stop(self.job.timeout_ns);
-            self.desk.view = self.job.control.view();
+            self.see();
         }
     }
 }

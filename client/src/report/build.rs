@@ -5,21 +5,21 @@ use super::errors::{ErrorKind, errors};
 use super::evidence::evidence;
 use super::keys::KeyFigures;
 use super::net_delay::NetDelayFigures;
-use super::open_loop::{OpenLatencies, OpenLoopFigures};
+use super::open_loop::{Answered, OpenLatencies, OpenLoopFigures};
 use super::records::RecordFigures;
 use super::server::ServerFigures;
 use super::settings::{option_values, settings};
 use super::stages::StageFigures;
 use super::verdict::{Evidence, verdict};
+use super::window::{little, window};
 use super::{
-    CpuPerCall, EndedBy, HostFigures, Little, OutcomeCounts, Rates, Report, SCHEMA_VERSION, Window,
-    WorkerFigures, ratio,
+    CpuPerCall, HostFigures, OutcomeCounts, Rates, Report, SCHEMA_VERSION, Window, WorkerFigures,
+    ratio,
 };
 use crate::followers::Checked;
 use crate::latency::Summary;
-use crate::options::{Acks, Arrivals};
+use crate::options::Acks;
 use crate::outcome::{LostKind, Outcomes};
-use crate::pacing::Pace;
 use crate::plan::Plan;
 use crate::run::{NamedResult, RunResult};
 use echo_common::quantity::format_duration;
@@ -27,9 +27,6 @@ use echo_common::signals::Signal;
 use echo_common::wire::native::Status;
 use echo_common::{address, open_files};
 use echo_common::{date, host};
-
-/// How many calls there were and how long they took on average, in microseconds.
-type Mean = Option<(u64, f64)>;
 
 /// Texts of lost connections in a report.
 const NOTES_MAX: usize = 8;
@@ -46,13 +43,13 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
         ..evidence(plan, calls_per_s, payload(plan, &run), &workers, server.as_ref(), &host)
     };
-    let ok_mean = sent_mean_us.map(|mean_us| (outcomes.ok, mean_us));
-    let little = little(&run, &window, calls_per_s, ok_mean, failed.map(|f| (f.count, f.mean)));
-    let open_loop = open_loop(plan, &run, calls_per_s);
+    let little = little(plan, &run, &window, sent_mean_us);
+    let open_loop = open_loop(plan, &run, &window, latency);
     let counts = outcome_counts(&outcomes);
     let keys = KeyFigures::of(plan.options.keys, &run.ledger.key_findings, &counts);
-    let records = RecordFigures::of(plan, &mut run, window.seconds, window.timed);
-    let checks = checks::of_run(plan, &run, |by| Findings {
+    let records = RecordFigures::of(plan, &mut run, &window);
+    let schedule = open_loop.as_ref().or(records.as_ref().and_then(RecordFigures::schedule));
+    let checks = checks::of_run(plan, &run, &window, |by| Findings {
         by,
         outcomes: counts,
         little,
@@ -70,7 +67,7 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         date: date::now(),
         loop_type: if open_loop.is_some() { "open" } else { "closed" },
         target_per_s: open_loop.as_ref().map(|open| open.target_per_s),
-        overloaded: open_loop.as_ref().map(|open| open.overloaded),
+        overloaded: schedule.map(|open| open.overloaded),
         emulated: emulated(plan, &run),
         net_delay: NetDelayFigures::of(plan, &run),
         interrupted: run.interrupted.is_some(),
@@ -116,10 +113,23 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     }
 }
 
-fn open_loop(plan: &Plan, run: &RunResult, calls_per_s: Option<f64>) -> Option<OpenLoopFigures> {
+fn open_loop(
+    plan: &Plan,
+    run: &RunResult,
+    window: &Window,
+    latency: Option<Summary>,
+) -> Option<OpenLoopFigures> {
     let schedules = run.workers.iter().filter_map(|worker| worker.result.schedule);
-    let started = run.ledger.outcomes.started;
-    Some(OpenLoopFigures::of(plan.pace.as_ref()?, schedules, started, calls_per_s))
+    let outcomes = &run.ledger.outcomes;
+    let answered = Answered {
+        due: outcomes.started,
+        seconds: window.seconds,
+        ok: window.ok_replies,
+        mean_s: latency.map(|latency| latency.mean / 1e6),
+        rejected: outcomes.rejected(),
+        timed_out: outcomes.timed_out,
+    };
+    Some(OpenLoopFigures::of(plan.pace.as_ref()?, schedules, &answered))
 }
 
 fn errors_of(plan: &Plan, run: &RunResult) -> Vec<ErrorKind> {
@@ -215,76 +225,10 @@ fn outcome_counts(outcomes: &Outcomes) -> OutcomeCounts {
     }
 }
 
-/// The time over which calls per second are counted, and the replies that count.
-fn window(plan: &Plan, run: &RunResult) -> Window {
-    let ledger = &run.ledger;
-    let count_reached =
-        plan.is_count_reached(ledger) && ledger.last_end_ns <= run.end_ns.or(ledger.last_end_ns);
-    let timed = run.end_ns.filter(|_| plan.options.duration.is_some() && !count_reached);
-    let whole = match timed {
-        // A run that has lost all its connections ends before its time.
-        Some(end) => run.ended_ns >= end,
-        None => count_reached,
-    };
-    let ended_by = match run.interrupted {
-        Some(_) => EndedBy::Signal,
-        None if plan.options.fail_fast && !ledger.outcomes.all_well() => EndedBy::Failure,
-        None if !whole => EndedBy::ConnectionsLost,
-        None if timed.is_some() => EndedBy::Duration,
-        None => EndedBy::Count,
-    };
-    let Some(end) = timed else {
-        // In an open loop the time before the first call and behind the last one is its own, too.
-        let (begin, least) = match &plan.schedule() {
-            Some(pace) => (Some(run.start_ns), schedule_s(pace).filter(|_| count_reached)),
-            None => (ledger.first_start_ns, None),
-        };
-        let span_s = |end| span_s(begin, end).max(least.unwrap_or(0.0));
-        return Window {
-            ended_by,
-            timed: false,
-            seconds: span_s(ledger.last_ok_ns.or(ledger.last_end_ns)),
-            elapsed_s: span_s(ledger.last_end_ns),
-            ok_replies: ledger.outcomes.ok,
-        };
-    };
-    let seconds = end.min(run.ended_ns).saturating_sub(run.start_ns) as f64 / 1e9;
-    let ok_replies = run.workers.iter().map(|w| w.result.flow.ok_in_window()).sum();
-    Window { ended_by, timed: true, seconds, elapsed_s: seconds, ok_replies }
-}
-
-/// The length of a schedule that its number of calls ends, if it does not depend on chance.
-fn schedule_s(pace: &Pace) -> Option<f64> {
-    let span_ns = pace.span_ns().filter(|_| pace.arrivals == Arrivals::Uniform);
-    span_ns.map(|ns| ns as f64 / 1e9)
-}
-
-fn span_s(from_ns: Option<u64>, to_ns: Option<u64>) -> f64 {
-    match (from_ns, to_ns) {
-        (Some(from), Some(to)) => to.saturating_sub(from) as f64 / 1e9,
-        _ => 0.0,
-    }
-}
-
 fn client_cpu_us_per_call(run: &RunResult) -> Option<f64> {
     let cpu_ns = run.after.client_cpu_ns.saturating_sub(run.before.client_cpu_ns);
     let answered: u64 = run.workers.iter().map(|w| w.result.flow.ok_in_window()).sum();
     ratio(cpu_ns as f64 / 1e3, answered as f64)
-}
-
-/// Failed calls were in flight, too: their part is in the product.
-fn little(run: &RunResult, window: &Window, x: Option<f64>, ok: Mean, failed: Mean) -> Little {
-    let area: u128 = run.workers.iter().map(|w| w.result.flow.area_call_ns()).sum();
-    let mean_in_flight = ratio(area as f64 / 1e9, window.elapsed_s);
-    let of_ok = x.zip(ok).map(|(x, (_, mean_us))| x * mean_us / 1e6);
-    let of_failed =
-        failed.and_then(|(count, mean_us)| ratio(count as f64 * mean_us / 1e6, window.elapsed_s));
-    let x_times_r = match (of_ok, of_failed) {
-        (None, None) => None,
-        (ok, failed) => Some(ok.unwrap_or(0.0) + failed.unwrap_or(0.0)),
-    };
-    let ratio = x_times_r.zip(mean_in_flight).and_then(|(xr, n)| ratio(xr, n));
-    Little { mean_in_flight, x_times_r, ratio }
 }
 
 fn worker_figures(worker: &NamedResult) -> WorkerFigures {

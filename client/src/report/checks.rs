@@ -3,6 +3,7 @@
 
 mod acks;
 mod records;
+mod steady;
 
 use super::build::overtaken;
 use super::keys::KeyFigures;
@@ -11,7 +12,7 @@ use super::records::RecordFigures;
 use super::server::ServerFigures;
 use super::stages::StageFigures;
 use super::verdict::percent;
-use super::{HostFigures, Little, OutcomeCounts, ratio};
+use super::{HostFigures, Little, OutcomeCounts, Window, ratio};
 use crate::followers::Checked;
 use crate::options::Acks;
 use crate::plan::Plan;
@@ -23,10 +24,6 @@ use std::collections::BTreeMap;
 
 /// Little's law holds to this, in a closed loop.
 const LITTLE_MAX: f64 = 0.05;
-/// The first and the last third of a steady run differ by no more.
-const THIRDS_MAX: f64 = 0.05;
-/// Differences that chance explains, in standard deviations.
-const CHANCE: f64 = 2.0;
 /// The stages of a call add up to its latency to this.
 const STAGES_MAX: f64 = 0.01;
 /// Time taken by the hypervisor, and by other processes, from which on a host is not quiet.
@@ -106,10 +103,9 @@ struct Order {
 pub(super) fn of_run<'a>(
     plan: &Plan,
     run: &RunResult,
+    window: &Window,
     findings: impl FnOnce(ByRun) -> Findings<'a>,
 ) -> Vec<Check> {
-    let last_ns = run.ledger.last_ok_ns.unwrap_or(run.start_ns);
-    let end_ns = run.end_ns.unwrap_or(u64::MAX).min(last_ns);
     let sum = |parts: &mut dyn Iterator<Item = (u64, u64)>| {
         parts.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
     };
@@ -117,7 +113,7 @@ pub(super) fn of_run<'a>(
     checks(&findings(ByRun {
         workers: sum(&mut outcomes.map(|outcomes| (outcomes.ok, outcomes.not_ok()))),
         intervals: sum(&mut run.intervals.iter().map(|row| (row.calls, row.errors))),
-        thirds: run.timeline.thirds(run.start_ns, end_ns),
+        thirds: steady::thirds(run, window),
         alone: is_alone(plan, run),
         warmed_up: !plan.options.warmup.is_zero(),
         callers: plan.callers as f64,
@@ -160,7 +156,7 @@ fn checks(found: &Findings<'_>) -> Vec<Check> {
     checks.extend(found.by.early_acks.map(acks::held));
     checks.extend(found.by.followers.as_ref().map(acks::followers_hold));
     checks.extend(found.by.unanswered.as_ref().map(acks::server_read_all));
-    checks.push(steady(found.by.thirds));
+    checks.push(steady::steady(found.by.thirds));
     checks.extend(found.stages.map(stages));
     checks.extend(found.keys.map(keys));
     checks.push(server_agrees(found));
@@ -214,51 +210,23 @@ fn littles_law(little: &Little) -> Check {
     let ok = little.ratio.map(|ratio| (ratio - 1.0).abs() <= LITTLE_MAX);
     let text = match little.ratio {
         Some(ratio) => format!("rate x mean latency is {ratio:.3} of the calls in flight"),
-        None => "nothing was answered".to_owned(),
+        None => "not checked: nothing that is answered was in flight".to_owned(),
     };
     check("littles_law", ok, text, &[("ratio", little.ratio)])
 }
 
 fn achieved(open_loop: &OpenLoopFigures, what: &str) -> Check {
-    let ok = open_loop.is_reached() || !open_loop.overloaded && open_loop.unsent == 0;
-    let share = open_loop.achieved_share;
-    let text = format!(
-        "{} of the target rate{}; {} {what} due were not sent",
-        share.map_or("n/a".to_owned(), percent),
-        if open_loop.overloaded { ", overloaded" } else { "" },
-        grouped(open_loop.unsent)
-    );
     let numbers = [
         ("target_per_s", Some(open_loop.target_per_s)),
-        ("achieved_share", share),
+        ("achieved_share", open_loop.achieved_share),
+        ("expected", Some(open_loop.expected)),
+        ("answered", Some(open_loop.answered as f64)),
+        ("tolerance", Some(open_loop.tolerance)),
         ("unsent", Some(open_loop.unsent as f64)),
+        ("rejected", Some(open_loop.rejected as f64)),
+        ("timed_out", Some(open_loop.timed_out as f64)),
     ];
-    check("rate_achieved", Some(ok), text, &numbers)
-}
-
-fn steady(thirds: Option<Thirds>) -> Check {
-    let Some(thirds) = thirds else {
-        return check("steady", None, "the run was too short to tell".to_owned(), &[]);
-    };
-    let change = ratio(thirds.last_per_s - thirds.first_per_s, thirds.first_per_s);
-    let chance = CHANCE * (2.0 / thirds.calls.max(1.0)).sqrt();
-    let ok = change.is_some_and(|change| change.abs() <= THIRDS_MAX.max(chance));
-    let text = match change {
-        Some(change) if ok => format!("last third {:+.1} % against the first", change * 100.0),
-        Some(change) => format!(
-            "not steady: the last third was {:+.1} % against the first ({} and {} calls/s)",
-            change * 100.0,
-            grouped(thirds.last_per_s as u64),
-            grouped(thirds.first_per_s as u64)
-        ),
-        None => "not steady: nothing was answered in the first third".to_owned(),
-    };
-    let numbers = [
-        ("first_third_per_s", Some(thirds.first_per_s)),
-        ("last_third_per_s", Some(thirds.last_per_s)),
-        ("change", change),
-    ];
-    check("steady", Some(ok), text, &numbers)
+    check("rate_achieved", open_loop.is_reached(), open_loop.words(what), &numbers)
 }
 
 fn stages(stages: &StageFigures) -> Check {

@@ -16,6 +16,7 @@ mod settings;
 mod stages;
 mod text;
 mod verdict;
+mod window;
 
 use crate::faulty::FaultyCall;
 use crate::followers::Follower;
@@ -133,16 +134,21 @@ impl OutcomeCounts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Window {
     pub(crate) ended_by: EndedBy,
-    /// Whether the clock ended it.
+    /// Whether it ends at a moment, and not with the last reply: with --duration, a signal, the
+    /// first failure, or the loss of all connections.
     #[serde(skip)]
-    pub(crate) timed: bool,
+    pub(crate) cut: bool,
     pub(crate) seconds: f64,
     /// With the wait for the last calls, in a run that the count ends.
     #[serde(skip)]
     pub(crate) elapsed_s: f64,
-    /// Right replies that arrived in it. In a run that the clock ends, those to calls of the
-    /// warm-up are in, and those that came after the end are not.
+    /// Right replies that arrived in it. In a window that was cut, those to calls of the warm-up
+    /// are in, and those that came after the end are not.
     pub(crate) ok_replies: u64,
+    /// Of them, those to calls of the warm-up.
+    pub(crate) warmup_replies: u64,
+    /// Right replies to measured calls that came after it.
+    pub(crate) ok_replies_after: u64,
 }
 
 /// What ended the run.

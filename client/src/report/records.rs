@@ -1,7 +1,7 @@
 //! What a run of records came to: counted by record and by call, and where their time went.
 
-use super::open_loop::OpenLoopFigures;
-use super::{Figures, ratio};
+use super::open_loop::{Answered, OpenLoopFigures};
+use super::{Figures, Window, ratio};
 use crate::plan::Plan;
 use crate::records::{Tally, Totals};
 use crate::run::RunResult;
@@ -43,25 +43,34 @@ pub(crate) struct RecordFigures {
 }
 
 impl RecordFigures {
-    /// Those of a run whose window had `seconds`; `timed` says that the clock ended it.
-    pub(super) fn of(
-        plan: &Plan,
-        run: &mut RunResult,
-        seconds: f64,
-        timed: bool,
-    ) -> Option<RecordFigures> {
+    /// How the schedule was kept, if there was one.
+    pub(super) fn schedule(&self) -> Option<&OpenLoopFigures> {
+        self.open_loop.as_ref()
+    }
+
+    /// Those of a run with this window.
+    pub(super) fn of(plan: &Plan, run: &mut RunResult, window: &Window) -> Option<RecordFigures> {
         let settings = plan.records?;
         let workers = run.workers.iter().filter_map(|worker| worker.result.schedule);
         let schedules: Vec<_> = workers.collect();
+        // Records of calls that were refused are counted with those of all error replies.
+        let is_busy = run.ledger.outcomes.rejected() > 0;
         let tally: &mut Tally = run.ledger.records.as_mut()?;
         let totals = tally.totals;
-        let counted = if timed { tally.ok_in_window } else { totals.ok };
-        let records_per_s = ratio(counted as f64, seconds);
+        let rejected = if is_busy { totals.error_reply } else { 0 };
+        let counted = if window.cut { tally.ok_in_window } else { totals.ok };
+        let records_per_s = ratio(counted as f64, window.seconds);
+        let latency = tally.latency.summary();
         let open_loop = settings.pace.map(|pace| {
-            let started = totals.created - totals.unsent;
-            let mut figures =
-                OpenLoopFigures::of(&pace, schedules.into_iter(), started, records_per_s);
-            figures.scheduled += totals.unsent;
+            let answered = Answered {
+                due: totals.created,
+                seconds: window.seconds,
+                ok: counted,
+                mean_s: latency.map(|latency| latency.mean / 1e6),
+                rejected,
+                timed_out: totals.timed_out,
+            };
+            let mut figures = OpenLoopFigures::of(&pace, schedules.into_iter(), &answered);
             figures.unsent += totals.unsent;
             figures
         });
@@ -85,7 +94,7 @@ impl RecordFigures {
             records_per_call: of_calls(tally.sent_records),
             records_per_batch: ratio(tally.sent_records as f64, tally.batches as f64),
             batches_per_call: of_calls(tally.batches),
-            latency_us: tally.latency.summary().into(),
+            latency_us: latency.into(),
             accumulator_us: tally.accumulator.summary().into(),
             open_loop,
         })

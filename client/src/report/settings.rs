@@ -103,6 +103,11 @@ impl OptionValues {
         self.acks != Acks::None
     }
 
+    /// Whether there is a schedule.
+    pub(crate) fn has_rate(&self) -> bool {
+        self.rate.is_some()
+    }
+
     /// The calls that were asked for.
     pub(crate) fn calls(&self) -> Option<u64> {
         self.calls.filter(|_| self.streams.is_none())

@@ -57,16 +57,7 @@ fn freon_block(page: &mut Page, report: &Report) {
         });
         page.line("");
     }
-    if let Some(open) = &report.open_loop {
-        page.line(format!(
-            "open loop: target {} calls/s, achieved {} ({}){}",
-            tables::rate(Some(open.target_per_s)),
-            tables::rate(report.calls_per_s),
-            share(open.achieved_share),
-            if open.overloaded { ": overloaded" } else { "" }
-        ));
-        page.line("");
-    }
+    tables::schedule_first(page, report);
     page.rule("Timers");
     page.line("rpc-payload");
     page.field("count", report.outcomes.ok);
@@ -97,9 +88,7 @@ fn freon_block(page: &mut Page, report: &Report) {
             report.outcomes.ok
         ));
     }
-    if let Some(signal) = report.signal {
-        page.line(format!("Interrupted by {signal}: this is what was done until then"));
-    }
+    load::ending(page, report);
 }
 
 fn latencies(page: &mut Page, latency: &Figures) {

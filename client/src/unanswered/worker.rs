@@ -120,7 +120,7 @@ impl<'a> UnansweredWorker<'a> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => events.clear(),
                 Err(error) => return Err(error),
             }
-            self.view = self.job.control.view();
+            self.see();
             for event in &events {
                 self.event(event);
             }
@@ -241,10 +241,16 @@ impl<'a> UnansweredWorker<'a> {
         self.stop_at_failure();
     }
 
+    /// Looks where the run is.
+    fn see(&mut self) {
+        self.view = self.job.control.view();
+        self.desk.ledger.edges.see(&self.view);
+    }
+
     fn stop_at_failure(&mut self) {
         if self.job.fail_fast && !self.desk.ledger.outcomes.all_well() {
             self.job.control.stop(self.job.timeout_ns);
-            self.view = self.job.control.view();
+            self.see();
         }
     }
 

@@ -5,6 +5,13 @@ use crate::control::Phase;
 use std::time::Duration;
 
 impl Worker<'_> {
+    /// Looks where the run is.
+    #[inline]
+    pub(super) fn see(&mut self) {
+        self.view = self.job.control.view();
+        self.desk.ledger.edges.see(&self.view);
+    }
+
     /// Ends calls whose time is over. A coarse look now and then: no call has a clock of its own.
     pub(super) fn scan(&mut self) {
         let now = self.now_ns;

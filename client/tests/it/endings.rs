@@ -1,6 +1,6 @@
 //! How a run ends: by count, by the clock, by a signal, by the loss of the server.
 
-use crate::kit::{Client, Peer, Talk, outcome, run, with_peer};
+use crate::kit::{Client, Ended, Peer, Talk, outcome, run, with_peer};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver};
@@ -195,6 +195,49 @@ fn a_server_that_dies_in_the_run_leaves_a_report_and_exit_code_1() {
         let elapsed = json["elapsed_s"].as_f64().unwrap();
         assert!(elapsed < 50.0, "the time that was not used is no part of the run: {elapsed}");
     }
+}
+
+/// A window that is cut off has neither the time of the schedule nor that of the last reply.
+#[test]
+fn a_run_that_ends_early_has_the_time_until_then_and_the_rate_of_it() {
+    for arguments in ["--rate 0.2 -n 4", "--rate 0.1 -n 1", "--think 60s", "-n 10 --think 60s"] {
+        let (peer, reached) = reporting(1);
+        let client = Client::start(&with_peer(&peer, &format!("{arguments} --clients 1")));
+        wait_for(&reached);
+        pause(Duration::from_millis(300));
+        client.signal("INT");
+        check_cut(arguments, "signal", &client.end());
+    }
+    for arguments in ["--rate 0.1 -n 1", "--rate 0.1 --duration 50s", "--think 60s -n 10"] {
+        let peer = Peer::start(|mut talk: Talk| {
+            let Some(call) = talk.next() else { return };
+            let _ = talk.answer(&call);
+            pause(Duration::from_millis(300));
+            talk.reset();
+        });
+        let ended = run(&peer, &format!("{arguments} --clients 1"));
+        check_cut(arguments, "connections_lost", &ended);
+    }
+}
+
+fn check_cut(arguments: &str, ended_by: &str, ended: &Ended) {
+    let json = ended.json();
+    assert_eq!(json["window"]["ended_by"], ended_by, "{arguments}");
+    let elapsed = json["elapsed_s"].as_f64().unwrap();
+    assert!((0.2..9.0).contains(&elapsed), "{arguments}: {elapsed}");
+    let rate = json["calls_per_s"].as_f64().unwrap();
+    assert!((rate * elapsed - 1.0).abs() < 1e-6, "{arguments}: one call: {json}");
+    if arguments.contains("--rate") {
+        let open = &json["open_loop"];
+        assert_eq!((&open["scheduled"], &open["unsent"]), (&1.into(), &0.into()), "{open}");
+        assert!(open["achieved_share"].is_null(), "{open}");
+        assert!(check_named(&json, "rate_achieved").is_null(), "{json}");
+    }
+}
+
+fn check_named<'a>(json: &'a serde_json::Value, name: &str) -> &'a serde_json::Value {
+    let checks = json["checks"].as_array().unwrap();
+    &checks.iter().find(|check| check["name"] == name).unwrap()["ok"]
 }
 
 #[test]

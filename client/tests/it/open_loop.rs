@@ -103,6 +103,9 @@ fn a_server_that_cannot_keep_up_is_called_overloaded_first_of_all() {
     let arguments = "--rate 600 --duration 1s --clients 2 --timeout 100s";
     let json = run(&peer, &format!("{arguments} -t 2")).json();
     assert_eq!(json["overloaded"], true, "{json}");
+    let checks = json["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["name"] == "rate_achieved").unwrap();
+    assert_eq!(check["ok"], false, "{check}");
     assert!(number(&json, "open_loop", "unsent") > 300.0, "{json}");
     assert_eq!(json["open_loop"]["scheduled"], 600);
     let arguments = format!("--server {} --server-stats off {arguments} -t 50", peer.address);

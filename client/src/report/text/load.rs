@@ -1,8 +1,8 @@
 //! What was called, how, and over which connections.
 
 use crate::options::{ClientIds, Verify};
-use crate::report::Report;
 use crate::report::page::Page;
+use crate::report::{EndedBy, Report};
 use echo_common::quantity::{format_duration, format_size, grouped};
 use std::time::Duration;
 
@@ -73,6 +73,38 @@ pub(super) fn load(page: &mut Page, report: &Report) {
             number(little.ratio)
         ),
     );
+}
+
+/// What is to be known of the window that the mean rate is of, and why it ended early.
+pub(super) fn ending(page: &mut Page, report: &Report) {
+    let window = &report.window;
+    let seconds = window.seconds;
+    let is_schedule = report.options.has_rate();
+    let early = match (window.ended_by, report.signal) {
+        (EndedBy::Signal, Some(signal)) => Some(format!("Interrupted by {signal}")),
+        (EndedBy::ConnectionsLost, _) => Some("Ended early by the loss of connections".to_owned()),
+        (EndedBy::Failure, _) => Some("Ended early by a failure (--fail-fast)".to_owned()),
+        _ => None,
+    };
+    if let Some(early) = early {
+        page.line(format!("{early}: this is what was done until then"));
+        if is_schedule {
+            page.line("Calls that were not due by then count neither as made nor as missed");
+        }
+    }
+    if window.ok_replies_after > 0 {
+        page.line(format!(
+            "Mean rate: {} right replies in {seconds:.3} s; {} more came behind it",
+            grouped(window.ok_replies),
+            grouped(window.ok_replies_after)
+        ));
+    }
+    if window.warmup_replies > 0 {
+        page.line(format!(
+            "Replies to calls of the warm-up in the window: {}",
+            grouped(window.warmup_replies)
+        ));
+    }
 }
 
 fn loop_words(report: &Report) -> String {

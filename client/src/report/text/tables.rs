@@ -12,6 +12,31 @@ use echo_common::quantity::grouped;
 pub(super) const TABLE_HEAD: &str =
     "us                          mean      median         95%         99%         max";
 
+/// Whether a schedule was kept, which comes before everything else.
+pub(super) fn schedule_first(page: &mut Page, report: &Report) {
+    let of_records = report.records.as_ref();
+    let (open, what, reached) = match (&report.open_loop, of_records) {
+        (Some(open), _) => (open, "calls", report.calls_per_s),
+        (None, Some(records)) => match &records.open_loop {
+            Some(open) => (open, "records", records.records_per_s),
+            None => return,
+        },
+        (None, None) => return,
+    };
+    let how = match open.is_reached() {
+        _ if open.overloaded => ": overloaded",
+        Some(false) => ": not as asked",
+        Some(true) | None => "",
+    };
+    page.line(format!(
+        "open loop: target {} {what}/s, achieved {} ({}){how}",
+        rate(Some(open.target_per_s)),
+        rate(reached),
+        super::share(open.achieved_share)
+    ));
+    page.line("");
+}
+
 /// How the schedule was kept, and what latency is made of.
 pub(super) fn open_loop(page: &mut Page, report: &Report, open: &OpenLoopFigures) {
     page.section("Open loop");
