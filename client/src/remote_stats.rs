@@ -2,6 +2,7 @@
 //! phase. A server that does not answer this is no failure: the figures are missing then.
 
 use echo_common::clock::now_ns;
+use echo_common::quantity::format_duration;
 use echo_common::wire::native::{HEADER_LEN, Header, Kind, PREAMBLE};
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -192,8 +193,26 @@ pub(crate) struct StageCounters {
 
 /// Asks the server behind `addresses` for a snapshot; none if it has no answer to that.
 pub(crate) fn ask(addresses: &[SocketAddr]) -> Option<Snapshot> {
+    ask_or_why(addresses).ok()
+}
+
+/// The same, or why there is no answer, in words.
+pub(crate) fn ask_or_why(addresses: &[SocketAddr]) -> Result<Snapshot, String> {
     let deadline = now_ns().saturating_add(TOTAL_NS);
-    addresses.iter().find_map(|address| ask_until(address, deadline).ok())
+    let mut why = "the server has no address".to_owned();
+    for address in addresses {
+        match ask_until(address, deadline) {
+            Ok(snapshot) => return Ok(snapshot),
+            Err(error) if error.kind() == ErrorKind::TimedOut => {
+                why = format!(
+                    "the stats call got no answer within {}",
+                    format_duration(STEP_TIMEOUT)
+                );
+            }
+            Err(error) => why = format!("the stats call got no answer: {error}"),
+        }
+    }
+    Err(why)
 }
 
 /// Asks the server at `address`, until then at most; the error is in words for people.

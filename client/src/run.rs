@@ -79,6 +79,8 @@ pub(crate) struct Reading {
     pub(crate) client_cpu_ns: u64,
     pub(crate) host: Option<HostLoad>,
     pub(crate) server: Option<Snapshot>,
+    /// Why it did not answer, if it was asked.
+    pub(crate) no_server: Option<String>,
 }
 
 /// Why there is nothing to report.
@@ -234,7 +236,12 @@ impl Stage<'_> {
             self.crew.go();
             self.wait(now_ns().saturating_add(warmup_ns), Until::SignalOrEnd)?;
         }
-        let before = self.reading(asks);
+        let mut before = self.reading(asks);
+        if warmup_ns > 0
+            && let Some(why) = &mut before.no_server
+        {
+            why.push_str(", behind the calls of the warm-up");
+        }
         if warmup_ns == 0 {
             self.hear_promise(before.server.as_ref());
         }
@@ -332,12 +339,18 @@ impl Stage<'_> {
     }
 
     fn reading(&self, of_server: bool) -> Reading {
-        let server = if of_server { remote_stats::ask(&self.plan.addresses) } else { None };
+        let asked = of_server.then(|| remote_stats::ask_or_why(&self.plan.addresses));
+        let (server, no_server) = match asked {
+            None => (None, None),
+            Some(Ok(snapshot)) => (Some(snapshot), None),
+            Some(Err(why)) => (None, Some(why)),
+        };
         Reading {
             now_ns: now_ns(),
             client_cpu_ns: cpu_time::process_cpu_ns(),
             host: host::load(),
             server,
+            no_server,
         }
     }
 

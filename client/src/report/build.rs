@@ -10,7 +10,7 @@ use super::records::RecordFigures;
 use super::server::ServerFigures;
 use super::settings::{option_values, settings};
 use super::stages::StageFigures;
-use super::verdict::{Evidence, verdict};
+use super::verdict::{Evidence, LoadKind, verdict};
 use super::window::{little, window};
 use super::{
     CpuPerCall, HostFigures, OutcomeCounts, Rates, Report, SCHEMA_VERSION, Window, WorkerFigures,
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::followers::Checked;
 use crate::latency::Summary;
-use crate::options::Acks;
+use crate::options::{Acks, Switch};
 use crate::outcome::{LostKind, Outcomes};
 use crate::plan::Plan;
 use crate::run::{NamedResult, RunResult};
@@ -38,17 +38,14 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     let calls_per_s = ratio(window.ok_replies as f64, window.seconds);
     let Durations { latency, failed, open_latencies, sent_mean_us, stages_us } =
         durations(&mut run, plan.is_unanswered());
-    let Parties { server, cpu, workers, host } = parties(plan, &run);
-    let evidence = Evidence {
-        window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
-        ..evidence(plan, calls_per_s, payload(plan, &run), &workers, server.as_ref(), &host)
-    };
+    let parties = parties(plan, &run);
     let little = little(plan, &run, &window, sent_mean_us);
     let open_loop = open_loop(plan, &run, &window, latency);
     let counts = outcome_counts(&outcomes);
     let keys = KeyFigures::of(plan.options.keys, &run.ledger.key_findings, &counts);
     let records = RecordFigures::of(plan, &mut run, &window);
     let schedule = open_loop.as_ref().or(records.as_ref().and_then(RecordFigures::schedule));
+    let verdict = verdict(evidence_of(plan, &run, calls_per_s, schedule, &parties));
     let checks = checks::of_run(plan, &run, &window, |by| Findings {
         by,
         outcomes: counts,
@@ -57,8 +54,8 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         stages: stages_us.as_ref(),
         keys: keys.as_ref(),
         records: records.as_ref(),
-        server: server.as_ref(),
-        host: &host,
+        server: parties.server.as_ref(),
+        host: &parties.host,
     });
     Report {
         schema_version: SCHEMA_VERSION,
@@ -96,21 +93,59 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         records,
         failure_latency_us: failed.into(),
         connect_us: run.connect_latency.summary().into(),
-        cpu_us_per_call: cpu,
+        cpu_us_per_call: parties.cpu,
         stages_us,
         followers: run.followers.and_then(Checked::followers),
         keys,
         little,
         checks,
-        verdict: verdict(evidence),
+        verdict,
         settings: settings(plan, open_files::limits().soft),
-        workers,
-        server,
-        host,
+        workers: parties.workers,
+        server: parties.server,
+        server_missing: parties.server_missing,
+        host: parties.host,
         options: option_values(plan),
         intervals: run.intervals,
         histogram: run.ledger.latency.buckets(),
     }
+}
+
+fn evidence_of(
+    plan: &Plan,
+    run: &RunResult,
+    calls_per_s: Option<f64>,
+    schedule: Option<&OpenLoopFigures>,
+    parties: &Parties,
+) -> Evidence {
+    let Parties { server, workers, host, .. } = parties;
+    Evidence {
+        window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
+        load: load_kind(plan, schedule),
+        no_counters: parties.server_missing.clone(),
+        ..evidence(plan, calls_per_s, payload(plan, run), workers, server.as_ref(), host)
+    }
+}
+
+fn load_kind(plan: &Plan, schedule: Option<&OpenLoopFigures>) -> LoadKind {
+    match schedule {
+        Some(schedule) if schedule.is_reached() == Some(false) => LoadKind::RateMissed,
+        Some(_) => LoadKind::Rate,
+        None if plan.options.acks == Acks::None => LoadKind::Sockets,
+        None => LoadKind::CallsInFlight,
+    }
+}
+
+/// Why there are no figures of the server, if there are none.
+fn server_missing(plan: &Plan, run: &RunResult, is_there: bool) -> Option<String> {
+    let why = || match plan.options.server_stats {
+        Switch::Off => "--server-stats off".to_owned(),
+        Switch::On => {
+            let why = run.before.no_server.clone().or_else(|| run.after.no_server.clone());
+            why.unwrap_or_else(|| "it was started anew meanwhile".to_owned())
+        }
+    };
+    (!is_there).then(why)
 }
 
 fn open_loop(
@@ -180,6 +215,7 @@ fn durations(run: &mut RunResult, unanswered: bool) -> Durations {
 /// Everybody who took part.
 struct Parties {
     server: Option<ServerFigures>,
+    server_missing: Option<String>,
     cpu: CpuPerCall,
     workers: Vec<WorkerFigures>,
     host: HostFigures,
@@ -195,7 +231,8 @@ fn parties(plan: &Plan, run: &RunResult) -> Parties {
         server: server.as_ref().and_then(|server| server.cpu_us_per_call),
     };
     let workers = run.workers.iter().map(worker_figures).collect();
-    Parties { server, cpu, workers, host: host_figures(plan, run, cpu) }
+    let server_missing = server_missing(plan, run, server.is_some());
+    Parties { server, server_missing, cpu, workers, host: host_figures(plan, run, cpu) }
 }
 
 /// Replies behind that of a later call, where that is looked at: not of Hadoop's ids.

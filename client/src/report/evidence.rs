@@ -2,12 +2,12 @@
 
 use super::dispatch::DispatchFigures;
 use super::server::ServerFigures;
-use super::verdict::Evidence;
+use super::verdict::{CAPACITIES, Evidence};
 use super::{HostFigures, WorkerFigures, ratio};
 use crate::plan::Plan;
 use echo_common::address;
 use echo_common::host::Host;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// All of it but for the run's length; `payload` is what a call carries on average, in bytes.
 pub(super) fn evidence(
@@ -46,8 +46,18 @@ pub(super) fn evidence(
         others_cpu_share: host.others_share(),
         steal_share: host.load.as_ref().and_then(|load| load.steal_share),
         cpu_ceiling_calls_per_s: host.cpu_ceiling_calls_per_s,
+        pair_cpu_share: host.pair_share(),
+        limits_acted: server.map(limits_acted).unwrap_or_default(),
+        server_calls: server.map(|server| server.calls),
         ..Evidence::default()
     }
+}
+
+/// What kept calls out of the server.
+fn limits_acted(server: &ServerFigures) -> BTreeMap<String, u64> {
+    let is_capacity = |name: &str| CAPACITIES.iter().any(|limit| limit.0 == name);
+    let limits = server.limits.iter().filter(|(name, _)| is_capacity(name));
+    limits.map(|(name, &acted)| (name.clone(), acted)).collect()
 }
 
 /// What is used of the CPUs that the workers may use, as far as one can tell: by them and by the

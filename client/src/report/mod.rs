@@ -104,6 +104,8 @@ pub(crate) struct Report {
     pub(crate) settings: settings::Settings,
     pub(crate) workers: Vec<WorkerFigures>,
     pub(crate) server: Option<server::ServerFigures>,
+    /// Why there are no figures of the server.
+    pub(crate) server_missing: Option<String>,
     pub(crate) host: HostFigures,
     pub(crate) options: settings::OptionValues,
     pub(crate) intervals: Vec<Interval>,
@@ -258,6 +260,11 @@ pub(crate) struct HostFigures {
 }
 
 impl HostFigures {
+    /// What both programs used of all CPUs, if both run here.
+    pub(crate) fn pair_share(&self) -> Option<f64> {
+        Some(self.client_cpu_share? + self.server_cpu_share?)
+    }
+
     /// What other processes used of all CPUs, if both programs run here.
     pub(crate) fn others_share(&self) -> Option<f64> {
         let busy = self.load.as_ref()?.busy_share?;

@@ -120,20 +120,28 @@ impl ServerFigures {
 
     /// The share of the time that the emulated cost of the busiest reader, and of the average
     /// handler, takes at `calls_per_s` with so many bytes of payload in a call on average; none
-    /// where no cost is emulated. The rate is the client's: on a busy host the snapshots are taken
-    /// late.
+    /// where no cost is emulated. It is that of the client's right replies or that of what the
+    /// server served, whichever is more: on a busy host the snapshots are taken late, and in
+    /// overload much is served that times out.
     pub(crate) fn emulated_shares(
         &self,
         calls_per_s: Option<f64>,
         payload: Option<f64>,
     ) -> (Option<f64>, Option<f64>) {
         let cost_s = |role| paced_cost_s(self.costs.as_deref()?, role, payload);
-        let most = self.readers.iter().map(|reader| reader.calls).max().unwrap_or(0);
-        let all: u64 = self.readers.iter().map(|reader| reader.calls).sum();
-        let share = |role, part: Option<f64>| Some(calls_per_s? * cost_s(role)? * part?);
+        let sum = |threads: &[ThreadFigures]| threads.iter().map(|t| t.calls).sum::<u64>() as f64;
+        let most = self.readers.iter().map(|reader| reader.calls).max().unwrap_or(0) as f64;
+        let share = |role, part: Option<f64>, served: f64| {
+            let (cost_s, part) = (cost_s(role)?, part?);
+            let by_client = calls_per_s.map(|rate| rate * part);
+            let by_server = ratio(served * part, self.window_s);
+            let rate = by_client.into_iter().chain(by_server).reduce(f64::max)?;
+            Some(rate * cost_s)
+        };
+        let readers = sum(&self.readers);
         (
-            share("reader", ratio(most as f64, all as f64)),
-            share("handler", ratio(1.0, self.handlers.len() as f64)),
+            share("reader", ratio(most, readers), readers),
+            share("handler", ratio(1.0, self.handlers.len() as f64), sum(&self.handlers)),
         )
     }
 
@@ -264,7 +272,7 @@ mod tests {
     fn the_emulated_share_is_calls_by_cost() {
         let figures_of = |costs: &str, payload| {
             let after = format!(
-                r#"{{"uptime_ns": 9, "costs": "{costs}", "emulated": true,
+                r#"{{"uptime_ns": 2000000000, "costs": "{costs}", "emulated": true,
                     "readers": [{{"name": "r", "calls": 3000}}, {{"name": "s", "calls": 1000}}],
                     "handlers": [{{"name": "h"}}, {{"name": "i"}}]}}"#,
             );
@@ -281,6 +289,19 @@ mod tests {
         assert_eq!(figures(growing), [None, Some(800.0)]);
         assert_eq!(figures_of(growing, None), [None, None]);
         assert_eq!(figures_of("handler paced:400us (emulated)", None), [None, Some(800.0)]);
+    }
+
+    #[test]
+    fn an_emulated_stage_is_as_busy_as_what_the_server_served_makes_it() {
+        let after = r#"{"uptime_ns": 2000000000, "costs": "handler paced:1ms (emulated)",
+            "readers": [{"name": "r", "calls": 6000}],
+            "handlers": [{"name": "h", "calls": 1990}]}"#;
+        let figures = ServerFigures::between(&snapshot("{}"), &snapshot(after)).unwrap();
+        // 78 calls/s came in time, and none.
+        for calls_per_s in [Some(78.0), None] {
+            let share = figures.emulated_shares(calls_per_s, Some(0.0)).1.unwrap();
+            assert!((share - 0.995).abs() < 1e-9, "{share}");
+        }
     }
 
     #[test]

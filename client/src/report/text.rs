@@ -37,6 +37,10 @@ pub(crate) fn text(report: &Report) -> String {
     if let Some(server) = &report.server {
         self::server(&mut page, server);
     }
+    if let Some(why) = &report.server_missing {
+        page.section("Server");
+        page.field("no counters", why);
+    }
     host(&mut page, report);
     tables::checks(&mut page, &report.checks);
     page.section("Verdict");
@@ -163,15 +167,17 @@ fn cpu(page: &mut Page, report: &Report) {
     let us = |value: Option<f64>| value.map_or("n/a".to_owned(), |us| format!("{us:.2} us"));
     page.field("client per call", us(report.cpu_us_per_call.client));
     page.field("server per call", us(report.cpu_us_per_call.server));
-    if let (Some(ceiling), Some(rate), Some(cpus)) =
-        (report.host.cpu_ceiling_calls_per_s, report.calls_per_s, report.host.host.cpus_online)
-    {
+    if let (Some(ceiling), Some(used), Some(cpus)) = (
+        report.host.cpu_ceiling_calls_per_s,
+        report.host.pair_share(),
+        report.host.host.cpus_online,
+    ) {
         page.field(
             "ceiling",
             format!(
-                "{} calls/second if all {cpus} CPUs did nothing else; this run reached {}",
+                "{} calls/second if all {cpus} CPUs did nothing else; this run used {} of them",
                 grouped(ceiling as u64),
-                percent(rate / ceiling)
+                percent(used)
             ),
         );
     }

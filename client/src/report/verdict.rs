@@ -1,6 +1,8 @@
 //! Which side limited the calls per second, and by what numbers one can tell.
 
+use echo_common::quantity::grouped;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A thread that is on a CPU or waits for one this share of the time has nothing left to give.
 const SATURATED: f64 = 0.90;
@@ -19,6 +21,8 @@ const TIE: f64 = 0.03;
 /// A thread that needs so many times the CPU time of every other one would limit the rate with any
 /// number of CPUs.
 const DOMINANCE: f64 = 2.0;
+/// A limit that acted on one call in so many shaped the run.
+const LIMIT_ACTED: u64 = 10_000;
 /// Below this the counters of the kernel are too coarse.
 const WINDOW_MIN_S: f64 = 0.1;
 
@@ -59,6 +63,28 @@ pub(crate) struct Evidence {
     /// known if both run here.
     pub(crate) cpu_ceiling_calls_per_s: Option<f64>,
     pub(crate) calls_per_s: Option<f64>,
+    /// What the two programs used of all CPUs, each over its own reading.
+    pub(crate) pair_cpu_share: Option<f64>,
+    /// How often each limit of the server on calls in it acted, and how many calls it read.
+    pub(crate) limits_acted: BTreeMap<String, u64>,
+    pub(crate) server_calls: Option<u64>,
+    #[serde(skip)]
+    pub(crate) load: LoadKind,
+    /// Why the server gave no counters.
+    #[serde(skip)]
+    pub(crate) no_counters: Option<String>,
+}
+
+/// What more there could have been of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LoadKind {
+    #[default]
+    CallsInFlight,
+    /// A schedule that the server kept, or did not keep, up with.
+    Rate,
+    RateMissed,
+    /// Nothing is answered: sockets are given as much as they take.
+    Sockets,
 }
 
 /// Who is the limit.
@@ -75,6 +101,9 @@ pub(crate) enum Bound {
     ServerSerial,
     #[serde(rename = "server-dispatcher-bound")]
     ServerDispatcher,
+    /// A limit of the server keeps calls out of it.
+    #[serde(rename = "server-limit-bound")]
+    ServerLimit,
     #[serde(rename = "host-bound")]
     Host,
     Unsaturated,
@@ -99,6 +128,7 @@ impl Bound {
             Bound::ServerHandler => "server handler-bound",
             Bound::ServerSerial => "server serial-bound",
             Bound::ServerDispatcher => "server dispatcher-bound",
+            Bound::ServerLimit => "server limit-bound",
             Bound::Host => "host-bound",
             Bound::Unsaturated => "unsaturated",
             Bound::Unknown => "unknown",
@@ -147,6 +177,11 @@ fn emulated_stage(e: &Evidence) -> Option<(Bound, String)> {
 }
 
 fn confined_client(e: &Evidence) -> Option<(Bound, String)> {
+    if let Some((busy, on_cpu)) = e.client_busy_share.zip(e.client_cpu_share)
+        && waits_for_others(e, busy, on_cpu)
+    {
+        return None;
+    }
     let beside = at_least(e.client_cpus_share, SATURATED).filter(|_| e.client_confined);
     if let Some(share) = beside.filter(|_| e.client_busy_share < Some(SATURATED)) {
         let text = format!(
@@ -223,6 +258,16 @@ fn starved_thread(e: &Evidence) -> Option<(Bound, String)> {
     let first = stages.first()?;
     let next = stages.get(1).map_or(0.0, |next| next.on_cpu);
     let by_others = at_least(e.others_cpu_share, NEIGHBOURS);
+    if waits_for_others(e, first.busy, first.on_cpu) {
+        let text = format!(
+            "{} was busy {} of the time, but on a CPU only {}: other processes took {} of all CPUs",
+            first.name,
+            percent(first.busy),
+            percent(first.on_cpu),
+            share_text(by_others)
+        );
+        return (first.busy >= SATURATED).then_some((Bound::Host, text));
+    }
     let never_pauses = first.busy >= SATURATED && first.on_cpu >= next * DOMINANCE;
     // Where neighbours take the CPUs, what a dominant thread waits for is the others' waiting.
     let would_not_pause = first.busy >= SATURATED_AMONG_NEIGHBOURS
@@ -244,6 +289,11 @@ fn starved_thread(e: &Evidence) -> Option<(Bound, String)> {
     Some((first.bound, text))
 }
 
+/// Whether a thread had to wait for a CPU longer than it had one, because other processes had them.
+fn waits_for_others(e: &Evidence, busy: f64, on_cpu: f64) -> bool {
+    at_least(e.others_cpu_share, NEIGHBOURS).is_some() && busy - on_cpu > on_cpu
+}
+
 fn full_host(e: &Evidence) -> Option<(Bound, String)> {
     if let Some(busy) = at_least(e.host_busy_share, HOST_FULL) {
         let mut text = format!("all CPUs together worked {} of the time", percent(busy));
@@ -253,11 +303,8 @@ fn full_host(e: &Evidence) -> Option<(Bound, String)> {
         text.push_str("; no thread by itself was the limit");
         return Some((Bound::Host, text));
     }
-    let (ceiling, rate) = e.cpu_ceiling_calls_per_s.zip(e.calls_per_s)?;
-    (rate >= ceiling * SATURATED).then(|| {
-        let text = format!("{} of what all CPUs can do for both sides", percent(rate / ceiling));
-        (Bound::Host, text)
-    })
+    let pair = at_least(e.pair_cpu_share, SATURATED)?;
+    Some((Bound::Host, format!("both sides used {} of all CPUs", percent(pair.min(1.0)))))
 }
 
 fn no_limit(e: &Evidence) -> (Bound, String) {
@@ -265,8 +312,9 @@ fn no_limit(e: &Evidence) -> (Bound, String) {
         return (Bound::Unknown, "the kernel does not say how busy the workers were".to_owned());
     };
     if e.reader_busy_share.is_none() {
+        let why = e.no_counters.as_deref().map_or(String::new(), |why| format!(": {why}"));
         let text = format!(
-            "the client was not the limit (busiest worker {}) and the server gave no counters",
+            "the client was not the limit (busiest worker {}) and the server gave no counters{why}",
             percent(client)
         );
         return (Bound::Unknown, text);
@@ -280,12 +328,56 @@ fn no_limit(e: &Evidence) -> (Bound, String) {
         );
         return (Bound::Host, text);
     }
-    let text = format!(
-        "no thread was busy {} of the time: more calls in flight would find room",
-        percent(SATURATED)
-    );
-    (Bound::Unsaturated, text)
+    let idle = format!("no thread was busy {} of the time", percent(SATURATED));
+    if let Some(limits) = limits_that_acted(e) {
+        return (Bound::ServerLimit, format!("{idle}, but {limits}"));
+    }
+    let text = match e.load {
+        LoadKind::CallsInFlight => "more calls in flight would find room",
+        LoadKind::Rate => "a higher rate would find room",
+        LoadKind::RateMissed => "why the rate was missed, the counters do not say",
+        LoadKind::Sockets => "the sockets took no more from so few workers",
+    };
+    (Bound::Unsaturated, format!("{idle}: {text}"))
 }
+
+/// The server's limits that acted often enough to shape the run, in words.
+fn limits_that_acted(e: &Evidence) -> Option<String> {
+    let calls = e.server_calls.unwrap_or(0);
+    let often = |acted: u64| acted > 0 && acted.saturating_mul(LIMIT_ACTED) >= calls;
+    let limits = e.limits_acted.iter().filter(|(_, acted)| often(**acted));
+    let (mut text, mut refuses) = (String::new(), false);
+    for (name, &acted) in limits {
+        let (what, option) = match CAPACITIES.iter().find(|limit| limit.0 == name) {
+            Some(&(_, what, option)) => (what, option),
+            None => continue,
+        };
+        if !text.is_empty() {
+            text.push_str(", and ");
+        }
+        refuses |= name == REJECTED;
+        let times =
+            if acted == 1 { "once".to_owned() } else { format!("{} times", grouped(acted)) };
+        text.push_str(&format!("{what} {times} ({name}; {option})"));
+    }
+    let then = if refuses { "more calls in flight are refused" } else { "more of them wait there" };
+    (!text.is_empty()).then(|| format!("{text}: {then}"))
+}
+
+const REJECTED: &str = "calls_rejected";
+/// The server's counters of what keeps calls out of it, in words, and the options that say how
+/// many calls it is.
+pub(crate) const CAPACITIES: [(&str, &str, &str); 5] = [
+    (REJECTED, "the call queue was full and refused calls", "--queue-capacity"),
+    ("queue_full_waits", "readers waited for room in the call queue", "--queue-capacity"),
+    (
+        "reading_paused",
+        "connections with all their calls in the server were not read",
+        "--calls-per-connection, --max-owed-bytes",
+    ),
+    ("log_full_waits", "the serial stage waited for room in the log", "--log-capacity"),
+    ("handler_queue_waits", "batches waited for room at a handler", "--handler-queue"),
+];
 
 fn is_full(e: &Evidence) -> bool {
     at_least(e.host_busy_share, HOST_FULL).is_some()

@@ -54,10 +54,54 @@ fn waiting_for_a_cpu_makes_nobody_the_limit_on_a_host_that_the_pair_fills() {
     // Recorded beside two compilers: everybody waits, nobody stands out.
     check(others(waiting((0.214, 0.119), (0.13, 0.765), (0.116, 0.42))), Bound::Host);
     // The same neighbours, and a reader that needs ten times what the others do.
-    check(others(waiting((0.02, 0.05), (0.30, 0.69), (0.02, 0.1))), Bound::ServerReader);
-    check(others(waiting((0.02, 0.05), (0.02, 0.1), (0.25, 0.74))), Bound::ServerHandler);
+    let waits = |e| Evidence { others_cpu_share: Some(0.3), ..e };
+    check(waits(waiting((0.02, 0.05), (0.60, 0.39), (0.02, 0.1))), Bound::ServerReader);
+    check(waits(waiting((0.02, 0.05), (0.02, 0.1), (0.55, 0.44))), Bound::ServerHandler);
     // Recorded: --reader-cost spin:50us with ten callers, who often wait for the neighbours.
     check(others(waiting((0.078, 0.045), (0.568, 0.243), (0.093, 0.173))), Bound::ServerReader);
+}
+
+#[test]
+fn a_thread_that_others_kept_off_the_cpus_is_not_the_limit() {
+    let others = |e| Evidence { others_cpu_share: Some(0.817), ..e };
+    check(others(waiting((0.175, 0.775), (0.05, 0.3), (0.03, 0.2))), Bound::Host);
+    check(others(waiting((0.02, 0.05), (0.30, 0.69), (0.02, 0.1))), Bound::Host);
+    check(others(waiting((0.02, 0.05), (0.02, 0.1), (0.25, 0.74))), Bound::Host);
+    let confined = Evidence { client_confined: true, ..waiting((0.1, 0.88), (0.1, 0.1), (0., 0.)) };
+    check(others(confined), Bound::Host);
+}
+
+fn limited(limits: &[(&str, u64)]) -> Evidence {
+    let limits_acted = limits.iter().map(|&(name, acted)| (name.to_owned(), acted)).collect();
+    Evidence { limits_acted, server_calls: Some(700_000), ..evidence(0.5, 0.5, 0.5, 0.6) }
+}
+
+#[test]
+fn a_limit_of_the_server_that_acted_is_named_and_finds_no_room() {
+    for (name, _, option) in CAPACITIES {
+        let verdict = verdict(limited(&[(name, 1_500)]));
+        assert_eq!(verdict.bound, Bound::ServerLimit, "{name}: {}", verdict.reason);
+        for part in [name, option, "1,500 times"] {
+            assert!(verdict.reason.contains(part), "{part}: {}", verdict.reason);
+        }
+        assert!(!verdict.reason.contains("would find room"), "{}", verdict.reason);
+    }
+    check(limited(&[("reading_paused", 3)]), Bound::Unsaturated);
+    check(limited(&[("idle_closed", 700_000)]), Bound::Unsaturated);
+}
+
+#[test]
+fn what_there_is_room_for_is_said_in_the_terms_of_the_load() {
+    for (load, words) in [
+        (LoadKind::CallsInFlight, "more calls in flight"),
+        (LoadKind::Rate, "a higher rate"),
+        (LoadKind::RateMissed, "missed"),
+        (LoadKind::Sockets, "sockets"),
+    ] {
+        let verdict = verdict(Evidence { load, ..evidence(0.5, 0.5, 0.5, 0.6) });
+        assert_eq!(verdict.bound, Bound::Unsaturated);
+        assert!(verdict.reason.contains(words), "{}", verdict.reason);
+    }
 }
 
 #[test]
@@ -83,12 +127,16 @@ fn an_emulated_stage_is_named_by_its_cost() {
 #[test]
 fn stolen_time_and_the_ceiling_are_the_hosts() {
     check(Evidence { steal_share: Some(0.2), ..evidence(0.2, 0.2, 0.2, 0.5) }, Bound::Host);
-    let at_ceiling = Evidence {
-        cpu_ceiling_calls_per_s: Some(100_000.0),
-        calls_per_s: Some(95_000.0),
-        ..evidence(0.8, 0.8, 0.2, 0.9)
-    };
+    let at_ceiling = Evidence { pair_cpu_share: Some(0.95), ..evidence(0.8, 0.8, 0.2, 0.9) };
     check(at_ceiling, Bound::Host);
+    // Five calls in an instant, and a second of doing nothing: --think 1s -n 5 --clients 5.
+    let instant = Evidence {
+        cpu_ceiling_calls_per_s: Some(2_295.0),
+        calls_per_s: Some(24_464.0),
+        pair_cpu_share: Some(0.002),
+        ..evidence(0.01, 0.01, 0.01, 0.02)
+    };
+    check(instant, Bound::Unsaturated);
 }
 
 #[test]
