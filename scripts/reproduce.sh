@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the programs and runs the quick forms of the experiments, readers (HDDS-11225) and
-# read-batch (Pulsar's dispatcherMaxReadBatchSize), in about two minutes after the build: prints what
-# holds and where the reports are. --out FOLDER puts both there; other options are those of
+# Builds the programs and runs the quick forms of the three reference experiments, readers
+# (HDDS-11225), in-flight (Kafka's max.in.flight.requests.per.connection and acks) and read-batch
+# (Pulsar's dispatcherMaxReadBatchSize), in about four minutes after the build: prints what holds
+# and where the reports are. --out FOLDER puts them there; other options are those of
 # `cargo lab run`. Exit code: the first that is not 0.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -33,7 +34,7 @@ done
 echo "reproduce: building (cargo build --release)" >&2
 cargo build --release --locked -q -p echo-server -p echo-client -p echo-lab
 code=0
-for experiment in readers read-batch; do
+for experiment in readers in-flight read-batch; do
     folder=()
     if [ -n "$out" ]; then folder=(--out "$out/$experiment"); fi
     one=0
