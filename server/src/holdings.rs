@@ -5,14 +5,17 @@
 //! A call that comes again is not counted again: numbers below `next` are held, those above it that
 //! came early are kept in a set until what is missing between has come.
 
+use crate::meters::LimitMeters;
 use crate::sync::{Mutex, lock};
 use echo_common::wire::digest;
 use echo_common::wire::native::{Holding, Status};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
 
-/// Leaders remembered; the one that has been silent longest is forgotten for a new one.
-const EPOCHS_MAX: usize = 16;
+/// Leaders remembered. For a new one the one is forgotten that has gone, and joined longest ago;
+/// while all are connected none is taken.
+pub(crate) const EPOCHS_MAX: usize = 16;
 /// Calls held beyond a gap. More than a leader has under way, whose calls come in order and are
 /// mixed up only by the handlers.
 const AHEAD_MAX: usize = 1 << 16;
@@ -22,13 +25,23 @@ const AHEAD_MAX: usize = 1 << 16;
 pub struct Holdings {
     /// The epoch that this server has as a leader.
     own_epoch: u64,
-    /// The epoch heard of last is the last one.
+    /// The one that joined last is the last one.
     epochs: Mutex<VecDeque<Epoch>>,
+}
+
+/// Whether a leader is still there.
+struct Connected(Box<dyn Fn() -> bool + Send>);
+
+impl fmt::Debug for Connected {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}", (self.0)())
+    }
 }
 
 #[derive(Debug)]
 struct Epoch {
     epoch: u64,
+    connected: Connected,
     since: u64,
     next: u64,
     /// Held beyond `next`.
@@ -78,20 +91,31 @@ impl Holdings {
 
     /// A leader goes on, or begins, at call `from`. What is held since `since` stays, if the leader
     /// knows it so. A gap before `from` would never be filled: then holding begins anew there.
-    pub(crate) fn join(&self, epoch: u64, since: u64, from: u64) -> Result<Holding, NotHeld> {
+    /// `connected` says whether this leader is still there.
+    pub(crate) fn join(
+        &self,
+        (epoch, since, from): (u64, u64, u64),
+        connected: impl Fn() -> bool + Send + 'static,
+        meters: &LimitMeters,
+    ) -> Result<Holding, NotHeld> {
         if epoch == self.own_epoch {
             return Err((Status::Refused, "a server cannot be its own follower"));
         }
         let mut epochs = lock(&self.epochs);
         let known = epochs.iter().position(|known| known.epoch == epoch);
-        let known = known
-            .and_then(|at| epochs.remove(at))
-            .filter(|known| known.since == since && known.next >= from);
-        let entry = known.unwrap_or_else(|| Epoch::new(epoch, from));
-        let holding = Holding { since: entry.since, next: entry.next };
+        let known = known.and_then(|at| epochs.remove(at));
         if epochs.len() == EPOCHS_MAX {
-            epochs.pop_front();
+            let Some(gone) = epochs.iter().position(|known| !(known.connected.0)()) else {
+                meters.leaders_refused.add(1);
+                return Err((Status::Refused, "as many leaders as it follows are connected to it"));
+            };
+            epochs.remove(gone);
+            meters.leaders_forgotten.add(1);
         }
+        let goes_on = known.filter(|known| known.since == since && known.next >= from);
+        let mut entry = goes_on.unwrap_or_else(|| Epoch::new(epoch, from));
+        entry.connected = Connected(Box::new(connected));
+        let holding = Holding { since: entry.since, next: entry.next };
         epochs.push_back(entry);
         Ok(holding)
     }
@@ -124,7 +148,8 @@ impl Holdings {
 impl Epoch {
     fn new(epoch: u64, since: u64) -> Epoch {
         let ahead = BTreeSet::new();
-        Epoch { epoch, since, next: since, ahead, count: 0, digest: 0, repeated: 0 }
+        let connected = Connected(Box::new(|| false));
+        Epoch { epoch, connected, since, next: since, ahead, count: 0, digest: 0, repeated: 0 }
     }
 
     fn hold(&mut self, sequence: u64, digest: u64) -> Result<u64, NotHeld> {
@@ -153,8 +178,14 @@ impl Epoch {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     const LEADER: u64 = 7;
+
+    fn join(holdings: &Holdings, epoch: u64, since: u64, from: u64) -> Result<Holding, NotHeld> {
+        holdings.join((epoch, since, from), || false, &LimitMeters::default())
+    }
 
     fn sum(sequences: impl Iterator<Item = u64>) -> u64 {
         sequences.fold(0, |sum, sequence| sum.wrapping_add(digest::of_call(sequence, b"call")))
@@ -163,34 +194,47 @@ mod tests {
     #[test]
     fn a_leader_that_comes_again_goes_on_and_one_with_a_gap_begins_anew() {
         let holdings = Holdings::new(1);
-        assert_eq!(holdings.join(LEADER, 0, 5), Ok(Holding { since: 5, next: 5 }));
+        assert_eq!(join(&holdings, LEADER, 0, 5), Ok(Holding { since: 5, next: 5 }));
         (5..8).for_each(|sequence| assert!(holdings.hold(LEADER, sequence, b"call").is_ok()));
-        assert_eq!(holdings.join(LEADER, 5, 6), Ok(Holding { since: 5, next: 8 }));
-        assert_eq!(holdings.join(LEADER, 5, 8), Ok(Holding { since: 5, next: 8 }));
-        assert_eq!(holdings.join(LEADER, 5, 9), Ok(Holding { since: 9, next: 9 }));
+        assert_eq!(join(&holdings, LEADER, 5, 6), Ok(Holding { since: 5, next: 8 }));
+        assert_eq!(join(&holdings, LEADER, 5, 8), Ok(Holding { since: 5, next: 8 }));
+        assert_eq!(join(&holdings, LEADER, 5, 9), Ok(Holding { since: 9, next: 9 }));
         assert_eq!(holdings.snapshot()[0].count, 0);
         assert!(holdings.hold(LEADER, 9, b"call").is_ok());
-        assert_eq!(holdings.join(LEADER, 8, 9), Ok(Holding { since: 9, next: 9 }), "unknown to it");
+        assert_eq!(
+            join(&holdings, LEADER, 8, 9),
+            Ok(Holding { since: 9, next: 9 }),
+            "unknown to it"
+        );
         assert_eq!(holdings.snapshot()[0].count, 0);
     }
 
     #[test]
-    fn leaders_beyond_the_bound_displace_the_one_that_is_silent_longest() {
-        let holdings = Holdings::new(1);
-        (100..100 + EPOCHS_MAX as u64)
-            .for_each(|epoch| assert!(holdings.join(epoch, 0, 1).is_ok()));
-        assert!(holdings.join(100, 1, 1).is_ok());
-        assert!(holdings.join(500, 0, 1).is_ok());
+    fn a_leader_beyond_the_bound_displaces_one_that_has_gone_and_never_one_that_is_there() {
+        let (holdings, meters) = (Holdings::new(1), LimitMeters::default());
+        let gone = Arc::new(AtomicU64::new(0));
+        let join = |epoch: u64| {
+            let gone = Arc::clone(&gone);
+            let is_there = move || gone.load(Ordering::Relaxed) != epoch;
+            holdings.join((epoch, 0, 1), is_there, &meters)
+        };
+        (100..100 + EPOCHS_MAX as u64).for_each(|epoch| assert!(join(epoch).is_ok()));
+        assert_eq!(join(500).unwrap_err().0, Status::Refused);
+        assert!(join(100).is_ok(), "one that is known comes again");
+        gone.store(110, Ordering::Relaxed);
+        assert!(join(500).is_ok());
         assert_eq!(holdings.snapshot().len(), EPOCHS_MAX);
-        assert!(holdings.hold(100, 1, b"call").is_ok());
-        assert_eq!(holdings.hold(101, 1, b"call").unwrap_err().0, Status::Refused);
+        assert_eq!(holdings.hold(110, 1, b"call").unwrap_err().0, Status::Refused);
+        let others = (100..110).chain(111..116).chain([500]);
+        others.for_each(|epoch| assert!(holdings.hold(epoch, 1, b"call").is_ok(), "{epoch}"));
+        assert_eq!((meters.leaders_refused.get(), meters.leaders_forgotten.get()), (1, 1));
     }
 
     #[test]
     fn what_cannot_be_held_is_refused() {
         let holdings = Holdings::new(1);
-        assert_eq!(holdings.join(1, 0, 1).unwrap_err().0, Status::Refused);
-        holdings.join(LEADER, 0, 1).unwrap();
+        assert_eq!(join(&holdings, 1, 0, 1).unwrap_err().0, Status::Refused);
+        join(&holdings, LEADER, 0, 1).unwrap();
         for sequence in 2..2 + AHEAD_MAX as u64 {
             assert_eq!(holdings.hold(LEADER, sequence, b""), Ok(1));
         }
@@ -205,7 +249,7 @@ mod tests {
             again in prop::collection::vec(10u64..60, 0..60),
         ) {
             let holdings = Holdings::new(1);
-            holdings.join(LEADER, 0, 10).unwrap();
+            join(&holdings, LEADER, 0, 10).unwrap();
             let mut next = 10;
             for (at, sequence) in order.iter().enumerate() {
                 next = holdings.hold(LEADER, *sequence, b"call").unwrap();

@@ -2,6 +2,7 @@
 //! [`crate::meters::LimitMeters`] that shows when it acted.
 
 use crate::call_queue::WhenFull;
+use crate::holdings::EPOCHS_MAX;
 use crate::outbox::FlowLimits;
 use echo_common::wire::hadoop::conversation::Rules;
 use echo_common::wire::hadoop::fault::Package;
@@ -111,7 +112,7 @@ impl Limits {
         let packet_size = self
             .max_packet_size
             .map_or_else(|| "off".into(), |max| quantity::format_size(u64::from(max)));
-        let rows: [(&str, String, &str); 16] = [
+        let rows: [(&str, String, &str); 18] = [
             ("--max-connections", self.max_connections.to_string(), "connections_refused"),
             ("--max-connections-per-peer", per_peer, "peer_connections_refused"),
             (
@@ -130,6 +131,8 @@ impl Limits {
             ("--log-capacity", self.log_capacity.to_string(), "log_full_waits"),
             ("--handler-queue", self.handler_queue.to_string(), "handler_queue_waits"),
             ("--reader-inbox", self.reader_inbox.to_string(), "inbox_waits"),
+            ("  leaders that are followed", EPOCHS_MAX.to_string(), "leaders_refused"),
+            ("  leaders remembered", EPOCHS_MAX.to_string(), "leaders_forgotten"),
             ("--backlog", self.backlog.to_string(), "(kernel: ListenOverflows)"),
             ("--handshake-timeout", shown(self.handshake_timeout), "handshake_timeouts"),
             ("--frame-timeout", shown(self.frame_timeout), "frame_timeouts"),

@@ -269,6 +269,10 @@ limit_meters! {
     log_full_waits,
     /// Shares of a batch that waited for room in their handler's queue (`--handler-queue`).
     handler_queue_waits,
+    /// Leaders that were forgotten because another joined, and there is a bound.
+    leaders_forgotten,
+    /// Leaders that were not let in because as many as are followed were connected.
+    leaders_refused,
     /// Connections cut because draining took longer than `--drain-timeout`.
     drain_cut,
     /// Log lines left out because too many of one kind came.

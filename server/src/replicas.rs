@@ -12,6 +12,7 @@ use crate::replication::Replication;
 use crate::replicator::{HeldCall, INBOX, Replicator};
 use crate::threads::{Report, settle, spawn, tell};
 use echo_common::clock;
+use echo_common::wire::native::BODY_MIN;
 use mio::{Poll, Waker};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -52,7 +53,8 @@ impl ReplicaRooms {
     pub(crate) fn acking(&self, meters: &Arc<Meters>, config: &Config) -> Acking {
         let inbox = self.leader.as_ref().map(|leader| Arc::clone(&leader.inbox));
         let needed = self.min_insync().unwrap_or(1);
-        let holdings = Arc::clone(&self.holdings);
+        let payload_max = config.limits.max_frame_size - BODY_MIN;
+        let holdings = (Arc::clone(&self.holdings), payload_max);
         Acking::new(inbox, needed, holdings, Arc::clone(meters), Injector::new(config))
     }
 

@@ -49,6 +49,8 @@ pub const HELD_LEN: usize = 12;
 pub const EPOCH_LEN: usize = 8;
 /// Bytes of the `since` behind the epoch of a [`Kind::Join`] frame.
 pub const SINCE_LEN: usize = 8;
+/// The id of a [`Kind::Join`] frame that only asks who is there.
+pub const WHO_ID: u64 = 0;
 
 /// Bytes of the block that a reply with [`FLAG_WANT_STAGES`] carries behind its header.
 pub const STAGES_LEN: usize = 20;
@@ -219,6 +221,28 @@ impl Holding {
     }
 }
 
+/// What a server says of itself to a leader that asks ([`WHO_ID`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Introduction {
+    /// Drawn at its start: whatever the address, it is this server.
+    pub server: u64,
+    /// Bytes of the longest payload that it holds.
+    pub payload_max: u64,
+}
+
+impl Introduction {
+    /// The bytes on the wire, as many as those of a [`Holding`].
+    pub fn encode(&self) -> [u8; HOLDING_LEN] {
+        Holding { since: self.server, next: self.payload_max }.encode()
+    }
+
+    /// Reads the payload.
+    pub fn decode(bytes: &[u8; HOLDING_LEN]) -> Introduction {
+        let Holding { since: server, next: payload_max } = Holding::decode(bytes);
+        Introduction { server, payload_max }
+    }
+}
+
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -235,7 +259,8 @@ pub enum Kind {
     /// comes first. Answered by a reply whose payload is a u64, the `next` of [`Holding`].
     Replica = 5,
     /// A leader asks a follower to hold its calls from the id on. Behind its epoch comes a u64: the
-    /// `since` that it knows of the follower, or 0. Answered by the same kind with a [`Holding`].
+    /// `since` that it knows of the follower, or 0. Answered by the same kind with a [`Holding`];
+    /// if the id is [`WHO_ID`], with an [`Introduction`], and nothing is held for it.
     Join = 6,
 }
 

@@ -12,8 +12,8 @@ use crate::replicator::{Answer, HeldCall};
 use crate::service::Reply;
 use bytes::Bytes;
 use echo_common::wire::native::{
-    EPOCH_LEN, FLAG_ACKS_ALL, FLAG_NO_REPLY, FLAG_WANT_HELD, HOLDING_LEN, Header, Held, Kind,
-    Status, error_frame,
+    EPOCH_LEN, FLAG_ACKS_ALL, FLAG_NO_REPLY, FLAG_WANT_HELD, HOLDING_LEN, Header, Held,
+    Introduction, Kind, Status, WHO_ID, error_frame,
 };
 use std::sync::Arc;
 
@@ -27,6 +27,8 @@ pub(crate) struct Acking {
     /// How many must hold a call; 1 without followers.
     pub(crate) needed: u16,
     pub(crate) holdings: Arc<Holdings>,
+    /// The longest payload of a leader's call that is held.
+    pub(crate) payload_max: usize,
     pub(crate) meters: Arc<Meters>,
     pub(crate) injector: Option<Injector>,
     /// Calls of this batch for the replicator.
@@ -48,12 +50,12 @@ impl Acking {
     pub(crate) fn new(
         inbox: Option<Arc<ReplicaInbox<HeldCall>>>,
         needed: u16,
-        holdings: Arc<Holdings>,
+        (holdings, payload_max): (Arc<Holdings>, usize),
         meters: Arc<Meters>,
         injector: Option<Injector>,
     ) -> Acking {
         let (held, run) = (Vec::new(), RunCounts::default());
-        Acking { inbox, needed, holdings, meters, injector, held, run }
+        Acking { inbox, needed, holdings, payload_max, meters, injector, held, run }
     }
 }
 
@@ -193,11 +195,16 @@ impl Executor {
         let epoch = word(epoch);
         let holdings = &self.acking.holdings;
         let refused = if call.kind == Kind::Join {
-            match holdings.join(epoch, word(rest), call.id) {
-                Ok(holding) => {
-                    let head = Header::new(Kind::Join, 0, call.id, 0, HOLDING_LEN);
-                    return replies.push_small(&head.encode(), &holding.encode());
-                }
+            let head = Header::new(Kind::Join, 0, call.id, 0, HOLDING_LEN).encode();
+            if call.id == WHO_ID {
+                let (server, payload_max) = (holdings.own_epoch(), self.acking.payload_max as u64);
+                return replies.push_small(&head, &Introduction { server, payload_max }.encode());
+            }
+            let leader = Arc::downgrade(&calls.outbox);
+            let connected = move || leader.upgrade().is_some_and(|outbox| !outbox.has_ended());
+            let limits = &self.acking.meters.limits;
+            match holdings.join((epoch, word(rest), call.id), connected, limits) {
+                Ok(holding) => return replies.push_small(&head, &holding.encode()),
                 Err(refused) => refused,
             }
         } else {
