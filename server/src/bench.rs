@@ -20,7 +20,7 @@ pub fn check_frames(frames: &[u8]) -> (u32, usize) {
         write_stall_timeout_ns: u64::MAX,
     };
     let (mut at, mut count, mut weight) = (0, 0, 0);
-    while let Ok(Some(call)) = check(&frames[at..], &limits) {
+    while let Ok(Some(call)) = check(&frames[at..], &limits, 0) {
         at += call.length;
         weight += call.weight;
         count += 1;

@@ -20,8 +20,9 @@ use hadoop::Session;
 pub(crate) enum Conversation {
     /// The bytes that choose have not come.
     Opening,
-    /// Native framing.
-    Native,
+    /// Native framing. A leader's frames may be `more` bytes longer than the limit, which is that of
+    /// calls: so many it adds to one.
+    Native { more: usize },
     /// Hadoop RPC, and whatever the original takes for it: it has answers for others, too.
     Hadoop(Box<Session>),
 }
@@ -63,7 +64,9 @@ impl Conversation {
         }
         match self {
             Conversation::Opening => {}
-            Conversation::Native => parse_native(bytes, allowance, limits, &mut parsed),
+            Conversation::Native { more } => {
+                parse_native(bytes, allowance, limits, more, &mut parsed);
+            }
             Conversation::Hadoop(session) => session.parse(bytes, allowance, limits, &mut parsed),
         }
         parsed
@@ -73,7 +76,7 @@ impl Conversation {
         match (detect(bytes), limits.hadoop) {
             (Detected::NeedMore, _) => {}
             (Detected::Native, _) => {
-                *self = Conversation::Native;
+                *self = Conversation::Native { more: 0 };
                 parsed.start = native::PREAMBLE_LEN;
                 parsed.end = native::PREAMBLE_LEN;
             }
@@ -88,8 +91,8 @@ impl Conversation {
     pub(crate) fn has_front(&self, held: &[u8], limits: &ReadLimits) -> bool {
         match self {
             Conversation::Opening => false,
-            Conversation::Native => !matches!(
-                split(held, limits.frame_size_max),
+            Conversation::Native { more } => !matches!(
+                split(held, limits.frame_size_max + more),
                 Ok(Split::NeedLength | Split::NeedBody { .. })
             ),
             Conversation::Hadoop(session) => session.has_front(held),
@@ -100,7 +103,7 @@ impl Conversation {
     pub(crate) fn frame_len(&self, held: &[u8], limits: &ReadLimits) -> Option<usize> {
         match self {
             Conversation::Opening => None,
-            Conversation::Native => match split(held, limits.frame_size_max) {
+            Conversation::Native { more } => match split(held, limits.frame_size_max + more) {
                 Ok(Split::NeedBody { total }) => Some(total),
                 _ => None,
             },
@@ -112,7 +115,7 @@ impl Conversation {
     pub(crate) fn hadoop_client(&self) -> Option<Arc<Client>> {
         match self {
             Conversation::Hadoop(session) => session.client(),
-            Conversation::Opening | Conversation::Native => None,
+            Conversation::Opening | Conversation::Native { .. } => None,
         }
     }
 
@@ -120,7 +123,7 @@ impl Conversation {
     pub(crate) fn frame_timeout(&self) -> Refusal {
         let refusal = Refusal::frame_timeout();
         match self {
-            Conversation::Opening | Conversation::Native => refusal,
+            Conversation::Opening | Conversation::Native { .. } => refusal,
             // Its packets have no form for it that belongs to no call, and the original says
             // nothing either.
             Conversation::Hadoop(_) => Refusal { frame: Vec::new(), ..refusal },
@@ -128,12 +131,21 @@ impl Conversation {
     }
 }
 
-fn parse_native(bytes: &[u8], allowance: Allowance, limits: &ReadLimits, parsed: &mut Parsed) {
+fn parse_native(
+    bytes: &[u8],
+    allowance: Allowance,
+    limits: &ReadLimits,
+    more: &mut usize,
+    parsed: &mut Parsed,
+) {
     let count_max = allowance.calls.min(limits.reader_batch);
     while parsed.count < count_max && parsed.weight < allowance.bytes {
         let rest = &bytes[parsed.end..];
-        match check(rest, limits) {
+        match check(rest, limits, *more) {
             Ok(Some(call)) => {
+                if call.has_flags && rest[native::LENGTH_LEN] == native::Kind::Join as u8 {
+                    *more = native::EPOCH_LEN;
+                }
                 parsed.end += call.length;
                 parsed.weight += call.weight;
                 parsed.count += 1;

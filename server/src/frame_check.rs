@@ -32,9 +32,15 @@ const FLAGS_KNOWN: u8 = native::FLAG_HAS_KEY
 const ACKS_BOTH: u8 = native::FLAG_NO_REPLY | native::FLAG_ACKS_ALL;
 
 /// Checks the frame at the front of `bytes`; `None` while it is incomplete and right so far.
+/// A frame may be `more` bytes longer than the limit.
 #[inline]
-pub(crate) fn check(bytes: &[u8], limits: &ReadLimits) -> Result<Option<Checked>, Refusal> {
-    let found = split(bytes, limits.frame_size_max).map_err(|error| Refusal::length(&error))?;
+pub(crate) fn check(
+    bytes: &[u8],
+    limits: &ReadLimits,
+    more: usize,
+) -> Result<Option<Checked>, Refusal> {
+    let found = split(bytes, limits.frame_size_max + more);
+    let found = found.map_err(|error| Refusal::length(&error))?;
     let Some(head) = bytes.first_chunk::<HEADER_LEN>() else { return Ok(None) };
     let header = Header::decode(head).map_err(|error| Refusal::header(&error))?;
     let is_stats = match header.kind {

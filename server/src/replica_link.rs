@@ -1,17 +1,19 @@
 //! One follower as its leader sees it: a pipelined native connection, and what the follower holds.
 //!
-//! A link that is down connects again after a growing, jittered pause. Connected, it asks the
-//! follower to join ([`Kind::Join`]) from the first call that the log still has; from the reply on
-//! the follower is in sync: it holds, or will be sent, every call since then. Sent and not
-//! acknowledged are at most `window` bytes.
+//! A link that is down connects again after a growing, jittered pause. Connected, it asks who is
+//! there and how large calls may be ([`WHO_ID`]), and then that the follower joins ([`Kind::Join`])
+//! from the first call that the log still has; from the reply on the follower is in sync: it holds,
+//! or will be sent, every call since then. Sent and not acknowledged are at most `window` bytes.
+//!
+//! A call that is too large for the follower is never sent. The link stops there until the call is
+//! answered, and then has the follower begin anew behind it.
 
 use crate::replica_log::ReplicaLog;
 use bytes::BytesMut;
 use echo_common::clock;
 use echo_common::wire::native::{
-    EPOCH_LEN, HEADER_LEN, Header, Holding, Kind, PREAMBLE, SINCE_LEN,
+    EPOCH_LEN, HEADER_LEN, Header, Introduction, Kind, PREAMBLE, SINCE_LEN, WHO_ID,
 };
-use echo_common::wire::split::{Split, split};
 use mio::event::Event;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
@@ -21,8 +23,12 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 
+mod answers;
+mod pace;
+use pace::Pace;
+
 /// The first pause before connecting again, and the longest; each is twice the one before, up to
-/// half more or less.
+/// half more or less, while no connection gets anything done.
 const BACKOFF_MIN: Duration = Duration::from_millis(20);
 const BACKOFF_MAX: Duration = Duration::from_secs(2);
 /// Bytes of frames that are put together for the socket.
@@ -38,7 +44,11 @@ pub(crate) enum Phase {
     Down { retry_ns: u64 },
     /// The connection is being set up.
     Connecting,
-    /// The follower was asked to hold calls from this one on.
+    /// The follower is asked who it is.
+    Greeting,
+    /// It has said so; the replicator judges.
+    Introduced,
+    /// The follower is asked to hold calls from this one on.
     Joining { from: u64 },
     /// The follower holds every call from `since` to `next`, and will be sent the others.
     InSync { since: u64, next: u64 },
@@ -67,16 +77,29 @@ pub(crate) struct Link {
     input: BytesMut,
     readable: bool,
     writable: bool,
-    /// The next call to send.
+    /// Whether what the phase asks was sent.
+    asked: bool,
+    pace: Pace,
+    /// Who the follower is, while connected, and the longest payload that it holds.
+    introduction: Option<Introduction>,
+    /// The next call to send, and the same before calls had to be sent again.
     sent: u64,
+    sent_max: u64,
     /// Bytes of calls that were sent and not acknowledged.
     unacknowledged: usize,
     /// Since when something is due from the follower, or it last moved on.
     progress_ns: u64,
     /// The digest of all calls before those of this stay in sync, and the first of these.
     before: (u64, u64),
+    /// The follower acknowledged something on this connection; since when it is in sync.
+    gained: bool,
+    in_sync_ns: u64,
     /// How often it came to be in sync.
     pub(crate) joins: u64,
+    /// A call, with its bytes, that the follower has just begun anew behind.
+    pub(crate) passed_over: Option<(u64, usize)>,
+    /// What was said last of it, and is not to be said again.
+    pub(crate) complaint: String,
 }
 
 impl Link {
@@ -94,11 +117,19 @@ impl Link {
             input: BytesMut::new(),
             readable: false,
             writable: false,
+            asked: false,
+            pace: Pace::new(config.window),
+            introduction: None,
             sent: 0,
+            sent_max: 0,
             unacknowledged: 0,
             progress_ns: 0,
             before: (0, 0),
+            gained: false,
+            in_sync_ns: 0,
             joins: 0,
+            passed_over: None,
+            complaint: String::new(),
         }
     }
 
@@ -119,8 +150,23 @@ impl Link {
         match self.phase {
             Phase::Joining { from } => Some(from),
             Phase::InSync { next, .. } => Some(next),
-            Phase::Down { .. } | Phase::Connecting => None,
+            Phase::Down { .. } | Phase::Connecting | Phase::Greeting | Phase::Introduced => None,
         }
+    }
+
+    /// Who the follower is, while it is connected and has said so.
+    pub(crate) fn server(&self) -> Option<u64> {
+        self.introduction.map(|introduction| introduction.server)
+    }
+
+    /// Whether a payload of so many bytes is not too large for the follower.
+    pub(crate) fn can_hold(&self, bytes: usize) -> bool {
+        self.introduction.is_none_or(|introduction| bytes as u64 <= introduction.payload_max)
+    }
+
+    /// Whether the follower holds every call before this one and will never hold this one.
+    pub(crate) fn stops_at(&self, sequence: u64, bytes: usize) -> bool {
+        self.held_below() == Some(sequence) && !self.can_hold(bytes)
     }
 
     /// The digest of the calls that the follower holds since it came to be in sync; known while it
@@ -131,14 +177,17 @@ impl Link {
     }
 
     /// When the link has to be looked at without an event; `u64::MAX` for never.
-    pub(crate) fn due_ns(&self) -> u64 {
-        if self.has_work() {
+    pub(crate) fn due_ns<W>(&self, log: &ReplicaLog<W>) -> u64 {
+        if self.has_work() || self.begins_anew(log).is_some() {
             return 0;
         }
         match self.phase {
             Phase::Down { retry_ns } => retry_ns,
-            Phase::InSync { next, .. } if next == self.sent => u64::MAX,
-            _ => self.progress_ns.saturating_add(self.config.timeout_ns),
+            Phase::InSync { next, .. } if next == self.sent && !self.pace.is_stalled() => u64::MAX,
+            _ => {
+                let timeout_ns = self.progress_ns.saturating_add(self.config.timeout_ns);
+                self.pace.resume_ns().map_or(timeout_ns, |resume_ns| resume_ns.min(timeout_ns))
+            }
         }
     }
 
@@ -168,7 +217,13 @@ impl Link {
 
     /// Gives the connection up; the next attempt comes after a pause.
     pub(crate) fn leave(&mut self, now_ns: u64) {
+        let stayed = matches!(self.phase, Phase::InSync { .. })
+            && clock::elapsed_ns(self.in_sync_ns, now_ns) >= clock::ns(BACKOFF_MAX);
+        if self.gained || stayed {
+            self.backoff = BACKOFF_MIN;
+        }
         self.stream = None;
+        self.introduction = None;
         (self.readable, self.writable) = (false, false);
         let pause = self.backoff.mul_f64(self.random.random_range(0.5..1.5));
         self.backoff = (self.backoff * 2).min(BACKOFF_MAX);
@@ -179,12 +234,16 @@ impl Link {
         match self.phase {
             Phase::Down { retry_ns } if retry_ns <= now_ns => self.connect(registry, now_ns)?,
             Phase::Down { .. } => {}
-            Phase::Connecting if self.readable || self.writable => self.connected(log, now_ns)?,
-            Phase::Connecting | Phase::Joining { .. } | Phase::InSync { .. } => {}
+            Phase::Connecting if self.readable || self.writable => self.connected(now_ns)?,
+            Phase::Introduced => self.ask(Phase::Joining { from: log.base() }, now_ns),
+            _ => {}
         }
         self.read(log, now_ns)?;
+        if let Some(call) = self.begins_anew(log) {
+            self.begin_anew(call, log, now_ns);
+        }
         self.send(log, now_ns)?;
-        if !self.has_work() && self.due_ns() <= now_ns && self.stream.is_some() {
+        if !self.has_work() && self.due_ns(log) <= now_ns && self.stream.is_some() {
             let what = "it does not answer (--follower-timeout)";
             return Err(io::Error::new(ErrorKind::TimedOut, what));
         }
@@ -200,8 +259,8 @@ impl Link {
         Ok(())
     }
 
-    /// The attempt to connect has ended, well or not: asks the follower to join.
-    fn connected<W>(&mut self, log: &ReplicaLog<W>, now_ns: u64) -> io::Result<()> {
+    /// The attempt to connect has ended, well or not: asks who is there.
+    fn connected(&mut self, now_ns: u64) -> io::Result<()> {
         let Some(stream) = &self.stream else { return Ok(()) };
         if let Some(error) = stream.take_error()? {
             return Err(error);
@@ -215,18 +274,39 @@ impl Link {
             return Err(ErrorKind::ConnectionRefused.into());
         }
         stream.set_nodelay(true)?;
-        let from = log.base();
         self.out.clear();
         self.written = 0;
         self.input.clear();
         self.out.extend_from_slice(&PREAMBLE);
-        self.out
-            .extend_from_slice(&Header::new(Kind::Join, 0, from, EPOCH_LEN, SINCE_LEN).encode());
-        self.out.extend_from_slice(&self.config.epoch.to_be_bytes());
-        self.out.extend_from_slice(&self.before.0.to_be_bytes());
-        self.phase = Phase::Joining { from };
-        self.progress_ns = now_ns;
+        self.pace = Pace::new(self.config.window);
+        self.gained = false;
+        self.ask(Phase::Greeting, now_ns);
         Ok(())
+    }
+
+    /// Goes into a phase that begins with a question.
+    fn ask(&mut self, phase: Phase, now_ns: u64) {
+        self.phase = phase;
+        self.asked = false;
+        self.progress_ns = now_ns;
+    }
+
+    /// The call that the follower will never hold and that nobody waits for any more, if it holds
+    /// all others before.
+    fn begins_anew<W>(&self, log: &ReplicaLog<W>) -> Option<u64> {
+        let Phase::InSync { next, .. } = self.phase else { return None };
+        let is_next = next < log.answered() && next == self.sent && self.pace.is_quiet();
+        let bytes = log.payload(next).filter(|_| is_next)?.len();
+        (!self.can_hold(bytes)).then_some(next)
+    }
+
+    /// Has the follower begin anew behind such a call, and behind others like it.
+    fn begin_anew<W>(&mut self, call: u64, log: &ReplicaLog<W>, now_ns: u64) {
+        let bytes = |call| log.payload(call).map(|payload| payload.len());
+        self.passed_over = bytes(call).map(|bytes| (call, bytes));
+        let fits = |call: &u64| bytes(*call).is_none_or(|bytes| self.can_hold(bytes));
+        let from = (call + 1..log.answered()).find(fits).unwrap_or(log.answered());
+        self.ask(Phase::Joining { from }, now_ns);
     }
 
     fn read<W>(&mut self, log: &ReplicaLog<W>, now_ns: u64) -> io::Result<()> {
@@ -246,78 +326,6 @@ impl Link {
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
-    }
-
-    fn take_frames<W>(&mut self, log: &ReplicaLog<W>, now_ns: u64) -> io::Result<()> {
-        loop {
-            let length = match split(&self.input, ANSWER_MAX).map_err(io::Error::other)? {
-                Split::Frame(length) => length,
-                Split::NeedLength | Split::NeedBody { .. } => return Ok(()),
-            };
-            let frame = self.input.split_to(length);
-            let Some((head, body)) = frame.split_first_chunk::<HEADER_LEN>() else {
-                return Err(ErrorKind::InvalidData.into());
-            };
-            let header = Header::decode(head).map_err(io::Error::other)?;
-            self.take_frame(&header, body, log)?;
-            self.progress_ns = now_ns;
-        }
-    }
-
-    fn take_frame<W>(
-        &mut self,
-        header: &Header,
-        body: &[u8],
-        log: &ReplicaLog<W>,
-    ) -> io::Result<()> {
-        match (header.kind, self.phase) {
-            (Kind::Reply, Phase::InSync { since, next }) => {
-                let Some(held) = body.first_chunk().map(|held| u64::from_be_bytes(*held)) else {
-                    return Err(unexpected("a reply without what it holds"));
-                };
-                if held > self.sent {
-                    return Err(unexpected("it holds calls that it was not sent"));
-                }
-                // Replies of several handlers overtake one another.
-                for sequence in next..held {
-                    let payload = log.payload(sequence).map_or(0, |payload| payload.len());
-                    self.unacknowledged -= frame_len(payload);
-                }
-                self.phase = Phase::InSync { since, next: next.max(held) };
-                Ok(())
-            }
-            (Kind::Join, Phase::Joining { from }) => {
-                let Some(holding) = body.first_chunk().map(Holding::decode) else {
-                    return Err(unexpected("a join without what it holds"));
-                };
-                self.joined(from, holding, log)
-            }
-            (Kind::Error, _) => {
-                let text = String::from_utf8_lossy(body).escape_debug().to_string();
-                Err(io::Error::other(format!("it refuses: {text}")))
-            }
-            _ => Err(unexpected("a frame that answers nothing")),
-        }
-    }
-
-    /// The follower is in sync now.
-    fn joined<W>(&mut self, from: u64, holding: Holding, log: &ReplicaLog<W>) -> io::Result<()> {
-        let Holding { since, next } = holding;
-        if !(from..=log.next()).contains(&next) || since > next {
-            return Err(unexpected("it holds calls that there are not"));
-        }
-        if since != self.before.0 {
-            if since != from || next != from {
-                return Err(unexpected("it neither goes on nor begins anew"));
-            }
-            self.before = (from, log.digest_below(from));
-        }
-        self.phase = Phase::InSync { since, next };
-        self.sent = next;
-        self.unacknowledged = 0;
-        self.backoff = BACKOFF_MIN;
-        self.joins += 1;
         Ok(())
     }
 
@@ -341,18 +349,28 @@ impl Link {
         }
     }
 
-    /// Puts frames of further calls together.
+    /// Puts together what is to be asked or sent again, and frames of further calls.
     fn fill<W>(&mut self, log: &ReplicaLog<W>, now_ns: u64) {
         if self.written == self.out.len() {
             self.out.clear();
             self.written = 0;
         }
-        let Phase::InSync { next, .. } = self.phase else { return };
+        let again = self.pace.rewinds(now_ns);
+        let next = match self.phase {
+            Phase::InSync { next, .. } => next,
+            Phase::Greeting => return self.fill_question(WHO_ID, again, now_ns),
+            Phase::Joining { from } => return self.fill_question(from, again, now_ns),
+            Phase::Down { .. } | Phase::Connecting | Phase::Introduced => return,
+        };
+        if again {
+            self.sent = next;
+            self.unacknowledged = 0;
+        }
         while self.out.len() < OUT_MAX
-            && (self.unacknowledged < self.config.window)
-            && let Some(payload) = log.payload(self.sent)
+            && self.pace.allows(self.unacknowledged, now_ns)
+            && let Some(payload) = log.payload(self.sent).filter(|call| self.can_hold(call.len()))
         {
-            if next == self.sent {
+            if next == self.sent && !self.pace.is_stalled() {
                 // Nothing was due until now.
                 self.progress_ns = now_ns;
             }
@@ -362,17 +380,29 @@ impl Link {
             self.out.extend_from_slice(payload);
             self.unacknowledged += frame_len(payload.len());
             self.sent += 1;
+            self.sent_max = self.sent_max.max(self.sent);
+            self.pace.sent();
         }
     }
-}
 
-/// The longest answer of a follower: an error with its text.
-const ANSWER_MAX: usize = 4096;
+    /// The question of a phase, once.
+    fn fill_question(&mut self, id: u64, again: bool, now_ns: u64) {
+        self.asked &= !again;
+        if self.asked || !self.pace.allows(0, now_ns) {
+            return;
+        }
+        let head = Header::new(Kind::Join, 0, id, EPOCH_LEN, SINCE_LEN);
+        self.out.extend_from_slice(&head.encode());
+        self.out.extend_from_slice(&self.config.epoch.to_be_bytes());
+        self.out.extend_from_slice(&self.before.0.to_be_bytes());
+        self.asked = true;
+        self.pace.sent();
+    }
+}
 
 fn frame_len(payload: usize) -> usize {
     HEADER_LEN + EPOCH_LEN + payload
 }
 
-fn unexpected(what: &'static str) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, what)
-}
+#[cfg(test)]
+mod tests;

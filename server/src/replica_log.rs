@@ -50,6 +50,11 @@ impl<W> ReplicaLog<W> {
         self.base + self.entries.len() as u64
     }
 
+    /// The first call that is not answered: all below it are.
+    pub(crate) fn answered(&self) -> u64 {
+        self.answered
+    }
+
     /// Calls that wait for their holders.
     pub(crate) fn waiting(&self) -> u64 {
         self.next() - self.answered
@@ -76,6 +81,13 @@ impl<W> ReplicaLog<W> {
     /// Calls below `held` have enough holders: gives whoever waits for them with their numbers.
     pub(crate) fn answer_below(&mut self, held: u64, mut answer: impl FnMut(u64, W)) {
         while self.answered < held.min(self.next()) {
+            self.answer_first(&mut answer);
+        }
+    }
+
+    /// The first call that is not answered will never have its holders.
+    pub(crate) fn give_up_first(&mut self, mut answer: impl FnMut(u64, W)) {
+        if self.answered < self.next() {
             self.answer_first(&mut answer);
         }
     }

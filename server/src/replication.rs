@@ -59,7 +59,10 @@ pub struct ReplicatorMeters {
     pub timed_out: Counter,
     /// Calls that found `--replica-backlog` used up; written by handlers.
     pub refused: SharedCounter,
-    /// Followers that were let go because they were behind when it was.
+    /// Calls that too few followers can hold, because of their `--max-frame-size`.
+    pub too_large: Counter,
+    /// Followers that were let go because they were behind when it was, or that began anew behind
+    /// a call that is too large for them.
     pub let_go: Counter,
     /// Connections to followers that were lost, or never came to be.
     pub links_lost: Counter,
@@ -92,7 +95,9 @@ pub struct ReplicationSnapshot {
     pub timed_out: u64,
     /// Calls that found no room to wait.
     pub refused: u64,
-    /// Followers let go because they were behind.
+    /// Calls that were too large for too many followers.
+    pub too_large: u64,
+    /// Followers let go because they were behind, or begun anew behind a call too large for them.
     pub let_go: u64,
     /// Connections to followers that were lost, or never came to be.
     pub links_lost: u64,
@@ -133,6 +138,7 @@ impl Default for ReplicatorMeters {
             acknowledged: Counter::default(),
             timed_out: Counter::default(),
             refused: SharedCounter::default(),
+            too_large: Counter::default(),
             let_go: Counter::default(),
             links_lost: Counter::default(),
             state: Mutex::default(),
@@ -182,6 +188,7 @@ impl ReplicatorMeters {
             acknowledged: self.acknowledged.get(),
             timed_out: self.timed_out.get(),
             refused: self.refused.get(),
+            too_large: self.too_large.get(),
             let_go: self.let_go.get(),
             links_lost: self.links_lost.get(),
             followers: state.followers.clone(),

@@ -12,7 +12,7 @@ use crate::meters::Meters;
 use crate::outbox::Outbox;
 use crate::owed::Owed;
 use crate::replica_inbox::{Charged, ReplicaInbox};
-use crate::replica_link::{Link, LinkConfig};
+use crate::replica_link::{Link, LinkConfig, Phase};
 use crate::replica_log::ReplicaLog;
 use crate::replication::{Replication, ReplicatorMeters};
 use crate::responder::Responder;
@@ -172,7 +172,7 @@ impl Replicator {
 
     /// How long the poll may sleep.
     fn sleep(&self) -> Option<Duration> {
-        let links = self.links.iter().map(Link::due_ns);
+        let links = self.links.iter().map(|link| link.due_ns(&self.log));
         let first = self.log.first_waiting().map(|waiting| waiting.until_ns);
         let due_ns = links.chain(first).min().unwrap_or(u64::MAX);
         let sleep_ns = due_ns.saturating_sub(clock::now_ns());
@@ -194,14 +194,30 @@ impl Replicator {
     }
 
     fn drive_links(&mut self) {
-        for link in &mut self.links {
-            let joins = link.joins;
-            let result = link.drive(&self.log, self.poll.registry(), self.now_ns);
+        for number in 0..self.links.len() {
+            let joins = self.links[number].joins;
+            let result = self.drive_link(number);
+            let link = &mut self.links[number];
+            if let Some((call, bytes)) = link.passed_over.take() {
+                self.meters.replicator.let_go.add(1);
+                let what = format_args!(
+                    "follower {} cannot hold call {call} of {bytes} bytes (its --max-frame-size): \
+                     it begins anew behind it",
+                    link.address
+                );
+                self.complaints.write("follower let go", what);
+            }
             if let Err(error) = result {
                 self.meters.replicator.links_lost.add(1);
-                let what = format_args!("follower {}: {error}", link.address);
-                self.complaints.write("follower", what);
+                let why = error.to_string();
+                // Once until it is in sync or fails otherwise.
+                if link.complaint != why {
+                    self.complaints
+                        .write("follower", format_args!("follower {}: {why}", link.address));
+                    link.complaint = why;
+                }
             } else if link.joins > joins {
+                link.complaint.clear();
                 let since = link.needs().unwrap_or_default();
                 let what = format_args!("follower {} is in sync at call {since}", link.address);
                 self.complaints.write("follower in sync", what);
@@ -209,8 +225,71 @@ impl Replicator {
         }
     }
 
-    /// Answers calls that enough hold, then those that have waited too long.
+    /// Drives one link. A server that another link leads to, too, must not join twice: it would
+    /// count as two.
+    fn drive_link(&mut self, number: usize) -> io::Result<()> {
+        let (registry, now_ns) = (self.poll.registry(), self.now_ns);
+        self.links[number].drive(&self.log, registry, now_ns)?;
+        let Phase::Introduced = self.links[number].phase() else { return Ok(()) };
+        let server = self.links[number].server();
+        let others = self.links.iter().enumerate().filter(|(other, _)| *other != number);
+        let double = others.map(|(_, link)| link).find(|link| link.server() == server);
+        if let Some(double) = double {
+            let what = format!("it is the server at {}, too, and counts once", double.address);
+            self.links[number].leave(now_ns);
+            return Err(io::Error::other(what));
+        }
+        self.links[number].drive(&self.log, registry, now_ns)
+    }
+
+    /// Answers calls that enough hold, then those that too few can hold or that have waited too
+    /// long.
     fn answer(&mut self) {
+        self.answer_held();
+        while self.refuse_too_large() {
+            self.answer_held();
+        }
+        self.answer_wrongly();
+        let (now_ns, needed) = (self.now_ns, self.plan.min_insync);
+        if self.log.first_waiting().is_some_and(|waiting| waiting.until_ns <= now_ns) {
+            let text = format!(
+                "fewer than {needed} held the call within {} (--min-insync, --ack-timeout)",
+                format_duration(self.plan.ack_timeout)
+            );
+            let timed_out =
+                self.give_up(|waiting| waiting.until_ns <= now_ns, Status::TooFewHolders, &text);
+            self.meters.replicator.timed_out.add(timed_out);
+        }
+    }
+
+    /// Answers the first call that waits with an error if a follower in sync can never hold it, and
+    /// too few others in sync can. Returns whether it did.
+    fn refuse_too_large(&mut self) -> bool {
+        let sequence = self.log.answered();
+        let Some(bytes) = self.log.payload(sequence).map(Bytes::len) else { return false };
+        if !self.links.iter().any(|link| link.stops_at(sequence, bytes)) {
+            return false;
+        }
+        let in_sync = self.links.iter().filter(|link| link.held_below().is_some());
+        let able = 1 + in_sync.filter(|link| link.can_hold(bytes)).count();
+        let needed = usize::from(self.plan.min_insync);
+        if able >= needed {
+            return false;
+        }
+        let text = format!(
+            "the payload of {bytes} bytes is too large for followers: {able} in sync can hold it, \
+             {needed} must (--min-insync, their --max-frame-size)"
+        );
+        let meters = &self.meters.replicator;
+        self.log.give_up_first(|_, Waiting { mut answer, .. }| {
+            answer.fail(Status::FrameTooLarge, &text);
+            self.responder.answer(answer, &meters.out);
+        });
+        meters.too_large.add(1);
+        true
+    }
+
+    fn answer_held(&mut self) {
         let mut held: Vec<u64> = self.links.iter().filter_map(Link::held_below).collect();
         held.sort_unstable_by(|a, b| b.cmp(a));
         let followers = usize::from(self.plan.min_insync) - 1;
@@ -234,15 +313,6 @@ impl Replicator {
                 Some(_) => self.leaving.push(answer),
             }
         });
-        self.answer_wrongly();
-        let now_ns = self.now_ns;
-        if self.log.first_waiting().is_some_and(|waiting| waiting.until_ns <= now_ns) {
-            let text = format!(
-                "fewer than {needed} held the call within {} (--min-insync, --ack-timeout)",
-                format_duration(self.plan.ack_timeout)
-            );
-            self.give_up(|waiting| waiting.until_ns <= now_ns, Status::TooFewHolders, &text);
-        }
     }
 
     /// Answers what an injector is to see first.
@@ -261,13 +331,15 @@ impl Replicator {
         }
     }
 
-    fn give_up(&mut self, is_over: impl Fn(&Waiting) -> bool, status: Status, text: &str) {
-        let meters = &self.meters.replicator;
+    /// Answers calls with an error, from the front; returns how many that were.
+    fn give_up(&mut self, is_over: impl Fn(&Waiting) -> bool, status: Status, text: &str) -> u64 {
+        let mut count = 0;
         self.log.give_up(is_over, |_, Waiting { mut answer, .. }| {
             answer.fail(status, text);
-            meters.timed_out.add(u64::from(status == Status::TooFewHolders));
-            self.responder.answer(answer, &meters.out);
+            count += 1;
+            self.responder.answer(answer, &self.meters.replicator.out);
         });
+        count
     }
 
     /// Followers that are so far behind that no call finds room any more are let go: they join

@@ -128,11 +128,12 @@ pub fn summary(last: &Snapshot) -> String {
         let _ = write!(
             out,
             " replicated={} acknowledged={} ack_timeouts={} replicas_refused={} \
-             followers_let_go={} follower_links_lost={}",
+             replicas_too_large={} followers_let_go={} follower_links_lost={}",
             replication.next - 1,
             replication.acknowledged,
             replication.timed_out,
             replication.refused,
+            replication.too_large,
             replication.let_go,
             replication.links_lost,
         );
