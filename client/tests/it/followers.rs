@@ -119,6 +119,11 @@ fn follower(says: Says) -> Peer {
             let word = |at: usize| u64::from_be_bytes(call.payload[at..at + 8].try_into().unwrap());
             let mut held = held.lock().unwrap();
             let written = match call.kind {
+                // It is asked who it is, and how large calls may be.
+                JOIN if call.id == 0 => {
+                    let block = [1u64.to_be_bytes(), u64::MAX.to_be_bytes()].concat();
+                    talk.frame(JOIN, 0, call.id, &block)
+                }
                 JOIN => {
                     *held = Held { epoch: word(0), since: call.id, next: call.id, digest: 0 };
                     let block = [call.id.to_be_bytes(), call.id.to_be_bytes()].concat();
