@@ -20,8 +20,8 @@ use hadoop::Session;
 pub(crate) enum Conversation {
     /// The bytes that choose have not come.
     Opening,
-    /// Native framing. A leader's frames may be `more` bytes longer than the limit, which is that of
-    /// calls: so many it adds to one.
+    /// Native framing. A leader's frames may be `more` bytes longer than the limit, which is that
+    /// of calls: so many it adds to one.
     Native { more: usize },
     /// Hadoop RPC, and whatever the original takes for it: it has answers for others, too.
     Hadoop(Box<Session>),

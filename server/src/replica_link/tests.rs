@@ -1,3 +1,5 @@
+//! The pauses between connections.
+
 use super::*;
 
 /// Whatever ends a connection at once, a follower that joins and gets nothing done among them.
