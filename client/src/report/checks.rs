@@ -147,7 +147,10 @@ fn checks(found: &Findings<'_>) -> Vec<Check> {
     let mut checks = vec![sums(found)];
     match found.open_loop {
         None => checks.push(littles_law(&found.little)),
-        Some(open_loop) => checks.push(achieved(open_loop, "calls")),
+        Some(open_loop) => {
+            let answered = if found.by.unanswered.is_some() { "written" } else { "right replies" };
+            checks.push(achieved(open_loop, "calls", answered));
+        }
     }
     match found.records {
         Some(figures) => checks.extend(records::checks(figures, found.by.order)),
@@ -215,7 +218,7 @@ fn littles_law(little: &Little) -> Check {
     check("littles_law", ok, text, &[("ratio", little.ratio)])
 }
 
-fn achieved(open_loop: &OpenLoopFigures, what: &str) -> Check {
+fn achieved(open_loop: &OpenLoopFigures, what: &str, answered: &str) -> Check {
     let numbers = [
         ("target_per_s", Some(open_loop.target_per_s)),
         ("achieved_share", open_loop.achieved_share),
@@ -226,7 +229,7 @@ fn achieved(open_loop: &OpenLoopFigures, what: &str) -> Check {
         ("rejected", Some(open_loop.rejected as f64)),
         ("timed_out", Some(open_loop.timed_out as f64)),
     ];
-    check("rate_achieved", open_loop.is_reached(), open_loop.words(what), &numbers)
+    check("rate_achieved", open_loop.is_reached(), open_loop.words(what, answered), &numbers)
 }
 
 fn stages(stages: &StageFigures) -> Check {

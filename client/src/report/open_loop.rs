@@ -160,8 +160,8 @@ impl OpenLoopFigures {
         grows || under_way.is_some_and(|calls| late > BY_LATENCY * calls + 1.0 + noise(calls))
     }
 
-    /// The check's words, with what explains a difference from the target.
-    pub(crate) fn words(&self, what: &str) -> String {
+    /// The check's words, in those for calls and for replies, with what explains a difference from the target.
+    pub(crate) fn words(&self, what: &str, answered: &str) -> String {
         let Some(share) = self.achieved_share else {
             return format!(
                 "not checked: the run ended after {:.3} s, before the time of one call by the \
@@ -171,7 +171,7 @@ impl OpenLoopFigures {
             );
         };
         let mut text = format!(
-            "{} of the target rate: {} right replies in {:.3} s, {} {what} due",
+            "{} of the target rate: {} {answered} in {:.3} s, {} {what} due",
             percent(share),
             grouped(self.answered),
             self.window_s,

@@ -21,6 +21,8 @@ const TIE: f64 = 0.03;
 /// A thread that needs so many times the CPU time of every other one would limit the rate with any
 /// number of CPUs.
 const DOMINANCE: f64 = 2.0;
+/// A thread that waits so many times as long as it runs is kept off the CPUs.
+const KEPT_OFF: f64 = 2.0;
 /// A limit that acted on one call in so many shaped the run.
 const LIMIT_ACTED: u64 = 10_000;
 /// Below this the counters of the kernel are too coarse.
@@ -289,9 +291,10 @@ fn starved_thread(e: &Evidence) -> Option<(Bound, String)> {
     Some((first.bound, text))
 }
 
-/// Whether a thread had to wait for a CPU longer than it had one, because other processes had them.
+/// Whether a thread had to wait for a CPU much longer than it had one, because other processes had
+/// them.
 fn waits_for_others(e: &Evidence, busy: f64, on_cpu: f64) -> bool {
-    at_least(e.others_cpu_share, NEIGHBOURS).is_some() && busy - on_cpu > on_cpu
+    at_least(e.others_cpu_share, NEIGHBOURS).is_some() && busy - on_cpu > KEPT_OFF * on_cpu
 }
 
 fn full_host(e: &Evidence) -> Option<(Bound, String)> {
@@ -360,7 +363,7 @@ fn limits_that_acted(e: &Evidence) -> Option<String> {
             if acted == 1 { "once".to_owned() } else { format!("{} times", grouped(acted)) };
         text.push_str(&format!("{what} {times} ({name}; {option})"));
     }
-    let then = if refuses { "more calls in flight are refused" } else { "more of them wait there" };
+    let then = if refuses { "more calls are refused" } else { "more calls wait there" };
     (!text.is_empty()).then(|| format!("{text}: {then}"))
 }
 

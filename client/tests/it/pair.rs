@@ -139,7 +139,11 @@ fn a_stage_that_costs_far_more_than_all_else_is_named() {
         ("--readers 1 --handlers 1 --handler-cost paced:1ms+8ms/KiB", "server-handler-bound"),
     ] {
         let json = Pair::serve(server).json("--duration 1200ms --clients 20");
-        assert_eq!(json["verdict"]["bound"], expected, "{server}: {}", json["verdict"]);
+        let verdict = &json["verdict"];
+        // What burns CPU time is the limit only where it is given some.
+        let others = verdict["others_cpu_share"].as_f64().unwrap_or(0.0);
+        let kept_off = server.contains("spin") && others > 0.3 && verdict["bound"] == "host-bound";
+        assert!(verdict["bound"] == expected || kept_off, "{server}: {verdict}");
     }
 }
 
@@ -151,6 +155,38 @@ fn a_server_that_answers_late_because_it_is_overloaded_still_gives_its_counters(
     assert_eq!(json["overloaded"], true, "{}", json["open_loop"]);
     assert_eq!(json["server"]["calls"], json["outcomes"]["started"]);
     assert_eq!(json["verdict"]["bound"], "server-handler-bound", "{}", json["verdict"]);
+}
+
+#[test]
+fn a_rate_that_a_server_cannot_serve_is_overload_whatever_becomes_of_the_calls() {
+    let paced = "--handlers 1 --handler-cost paced:2ms";
+    for (server, client) in [
+        ("--when-full reject --queue-capacity 10", "--duration 600ms"),
+        ("", "--duration 600ms --timeout 50ms"),
+        ("", "-n 100"),
+        ("", "--duration 300ms"),
+        ("", "--duration 300ms --streams 2 --record-size 100 --batch-bytes 100"),
+    ] {
+        let arguments = format!("--rate 2000 {client}");
+        let pair = Pair::serve(&format!("{paced} {server}"));
+        let json = pair.call(&format!("--format json {arguments}")).json();
+        assert_eq!(json["overloaded"], true, "{server}, {client}: {}", json["checks"]);
+        let checks = json["checks"].as_array().unwrap();
+        let is_rate = |check: &&Value| check["name"].as_str().unwrap().contains("rate_achieved");
+        let rate = checks.iter().find(is_rate).unwrap();
+        assert_eq!(rate["ok"], false, "{server}, {client}: {rate}");
+    }
+}
+
+/// Calls that take as long as the run, and longer.
+#[test]
+fn littles_law_holds_however_short_a_run_is_against_its_calls() {
+    let pair = Pair::serve("--handlers 1 --handler-cost paced:1ms");
+    for arguments in ["-t 500 --duration 250ms", "-t 500 --duration 250ms --timeout 300ms"] {
+        let json = pair.call(&format!("--format json {arguments}")).json();
+        let ratio = json["little"]["ratio"].as_f64().unwrap();
+        assert!((ratio - 1.0).abs() < 0.01, "{arguments}: {}", json["little"]);
+    }
 }
 
 #[test]

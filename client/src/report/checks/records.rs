@@ -7,12 +7,10 @@ use echo_common::quantity::grouped;
 /// Those of every run of records.
 pub(super) fn checks(records: &RecordFigures, order: Order) -> Vec<Check> {
     let mut checks = vec![add_up(records), in_order(records, order)];
-    checks.extend(
-        records.open_loop.as_ref().map(|open_loop| Check {
-            name: "record_rate_achieved",
-            ..achieved(open_loop, "records")
-        }),
-    );
+    checks.extend(records.open_loop.as_ref().map(|open_loop| Check {
+        name: "record_rate_achieved",
+        ..achieved(open_loop, "records", "done rightly")
+    }));
     checks
 }
 

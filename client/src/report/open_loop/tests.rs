@@ -30,7 +30,7 @@ fn figures(case: &Case) -> OpenLoopFigures {
 
 fn check(case: &Case, reached: Option<bool>, overloaded: bool, words: &str) {
     let figures = figures(case);
-    let text = figures.words("calls");
+    let text = figures.words("calls", "right replies");
     assert_eq!((figures.is_reached(), figures.overloaded), (reached, overloaded), "{figures:?}");
     assert!(text.contains(words), "{words}: {text}");
 }

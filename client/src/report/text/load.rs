@@ -92,16 +92,17 @@ pub(super) fn ending(page: &mut Page, report: &Report) {
             page.line("Calls that were not due by then count neither as made nor as missed");
         }
     }
-    if window.ok_replies_after > 0 {
+    let what = if report.options.are_answered() { "right replies" } else { "calls written" };
+    if window.ok_replies_after + window.warmup_replies > 0 {
         page.line(format!(
-            "Mean rate: {} right replies in {seconds:.3} s; {} more came behind it",
+            "Mean rate: {} {what} in {seconds:.3} s; {} more came behind it",
             grouped(window.ok_replies),
             grouped(window.ok_replies_after)
         ));
     }
     if window.warmup_replies > 0 {
         page.line(format!(
-            "Replies to calls of the warm-up in the window: {}",
+            "Of them, of the warm-up: {}, begun before the window",
             grouped(window.warmup_replies)
         ));
     }
