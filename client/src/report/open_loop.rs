@@ -160,7 +160,8 @@ impl OpenLoopFigures {
         grows || under_way.is_some_and(|calls| late > BY_LATENCY * calls + 1.0 + noise(calls))
     }
 
-    /// The check's words, in those for calls and for replies, with what explains a difference from the target.
+    /// The check's words, in those for calls and for replies, with what explains a difference from
+    /// the target.
     pub(crate) fn words(&self, what: &str, answered: &str) -> String {
         let Some(share) = self.achieved_share else {
             return format!(
