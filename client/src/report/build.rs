@@ -1,6 +1,6 @@
 //! From a finished run to its report.
 
-use super::checks::{self, Findings};
+use super::checks::{self, Check, Findings};
 use super::errors::{ErrorKind, errors};
 use super::evidence::evidence;
 use super::keys::KeyFigures;
@@ -45,7 +45,6 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
     let keys = KeyFigures::of(plan.options.keys, &run.ledger.key_findings, &counts);
     let records = RecordFigures::of(plan, &mut run, &window);
     let schedule = open_loop.as_ref().or(records.as_ref().and_then(RecordFigures::schedule));
-    let verdict = verdict(evidence_of(plan, &run, calls_per_s, schedule, &parties));
     let checks = checks::of_run(plan, &run, &window, |by| Findings {
         by,
         outcomes: counts,
@@ -57,6 +56,8 @@ pub(crate) fn build(plan: &Plan, mut run: RunResult) -> Report {
         server: parties.server.as_ref(),
         host: &parties.host,
     });
+    let load = load_kind(plan, schedule, &checks);
+    let verdict = verdict(evidence_of(plan, &run, calls_per_s, load, &parties));
     Report {
         schema_version: SCHEMA_VERSION,
         program: env!("CARGO_PKG_NAME"),
@@ -115,20 +116,22 @@ fn evidence_of(
     plan: &Plan,
     run: &RunResult,
     calls_per_s: Option<f64>,
-    schedule: Option<&OpenLoopFigures>,
+    load: LoadKind,
     parties: &Parties,
 ) -> Evidence {
     let Parties { server, workers, host, .. } = parties;
     Evidence {
         window_s: (run.after.now_ns.saturating_sub(run.before.now_ns)) as f64 / 1e9,
-        load: load_kind(plan, schedule),
+        load,
         no_counters: parties.server_missing.clone(),
         ..evidence(plan, calls_per_s, payload(plan, run), workers, server.as_ref(), host)
     }
 }
 
-fn load_kind(plan: &Plan, schedule: Option<&OpenLoopFigures>) -> LoadKind {
+fn load_kind(plan: &Plan, schedule: Option<&OpenLoopFigures>, checks: &[Check]) -> LoadKind {
+    let is_steady = |check: &Check| check.name != "steady" || check.ok != Some(false);
     match schedule {
+        _ if !checks.iter().all(is_steady) => LoadKind::Unsteady,
         Some(schedule) if schedule.is_reached() == Some(false) => LoadKind::RateMissed,
         Some(_) => LoadKind::Rate,
         None if plan.options.acks == Acks::None => LoadKind::Sockets,

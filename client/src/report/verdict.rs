@@ -85,6 +85,8 @@ pub(crate) enum LoadKind {
     /// A schedule that the server kept, or did not keep, up with.
     Rate,
     RateMissed,
+    /// The run did not go on as it began: the counters are of its mean.
+    Unsteady,
     /// Nothing is answered: sockets are given as much as they take.
     Sockets,
 }
@@ -339,6 +341,7 @@ fn no_limit(e: &Evidence) -> (Bound, String) {
         LoadKind::CallsInFlight => "more calls in flight would find room",
         LoadKind::Rate => "a higher rate would find room",
         LoadKind::RateMissed => "why the rate was missed, the counters do not say",
+        LoadKind::Unsteady => "the run was not steady, and its means say little (see the checks)",
         LoadKind::Sockets => "the sockets took no more from so few workers",
     };
     (Bound::Unsaturated, format!("{idle}: {text}"))

@@ -97,6 +97,7 @@ fn what_there_is_room_for_is_said_in_the_terms_of_the_load() {
         (LoadKind::Rate, "a higher rate"),
         (LoadKind::RateMissed, "missed"),
         (LoadKind::Sockets, "sockets"),
+        (LoadKind::Unsteady, "not steady"),
     ] {
         let verdict = verdict(Evidence { load, ..evidence(0.5, 0.5, 0.5, 0.6) });
         assert_eq!(verdict.bound, Bound::Unsaturated);
