@@ -270,7 +270,7 @@ impl Ledger {
             self.faulty.name(Wrong::EarlyAck, id, record);
             self.early_ack.get_or_insert_with(|| {
                 let Held { holders, needed, .. } = held;
-                format!("call {id} was answered when {holders} held it, and {needed} had to")
+                format!("call {id:#x} was answered when {holders} held it, and {needed} had to")
             });
         }
     }

@@ -156,9 +156,12 @@ fn checks(found: &Findings<'_>) -> Vec<Check> {
         Some(figures) => checks.extend(records::checks(figures, found.by.order)),
         None => checks.extend(found.by.order.overtaken.map(replies_in_order)),
     }
-    checks.extend(found.by.early_acks.map(acks::held));
+    checks.extend(found.by.early_acks.map(|early| acks::held(early, found.outcomes.ok)));
     checks.extend(found.by.followers.as_ref().map(acks::followers_hold));
-    checks.extend(found.by.unanswered.as_ref().map(acks::server_read_all));
+    if let Some(unanswered) = &found.by.unanswered {
+        checks.push(acks::server_read_all(unanswered));
+        checks.push(acks::server_served_all(unanswered, found.by.alone));
+    }
     checks.push(steady::steady(found.by.thirds));
     checks.extend(found.stages.map(stages));
     checks.extend(found.keys.map(keys));

@@ -51,6 +51,8 @@ fn a_call_that_is_answered_before_it_is_held_fails_the_run_and_is_named() {
         assert_eq!(check_of(&json, "acks_held"), false, "{shape}");
         let notes = json["notes"].to_string();
         assert!(notes.contains("answered when 1 held it, and 2 had to"), "{notes}");
+        let id = json["faulty_calls"][0]["id"].as_u64().unwrap();
+        assert!(notes.contains(&format!("call {id:#x} was")), "{notes}: as the lists say it");
     }
 }
 
@@ -79,6 +81,16 @@ fn with_followers_all_is_answered_when_they_have_it() {
     }
     let json = leader.json("--acks 1 -n 100");
     assert_eq!(json["early_acks"], Value::Null);
+}
+
+#[test]
+fn where_no_call_was_answered_nothing_is_known_of_its_holders() {
+    // Nobody listens on port 1 of this address.
+    let leader = Pair::serve("--handlers 1 --followers 127.9.9.9:1 --ack-timeout 20ms");
+    let json = leader.call("--acks all --clients 1 -n 3 --format json").json();
+    assert_eq!((outcome(&json, "ok"), check_of(&json, "acks_held")), (0, Value::Null));
+    let checks = json["checks"].to_string();
+    assert!(checks.contains("no call was answered"), "{checks}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn the_server_reads_exactly_what_was_written_in_every_shape() {
         let json = pair.json(&format!("--acks 0 -n {n} {shape}"));
         assert_eq!((outcome(&json, "started"), outcome(&json, "ok")), (n, n), "{shape}");
         assert_eq!(json["server"]["calls"], n, "{shape}");
-        for name in ["outcomes_add_up", "server_agrees", "server_read_all"] {
+        for name in ["outcomes_add_up", "server_agrees", "server_read_all", "server_served_all"] {
             assert_eq!(check_of(&json, name), true, "{shape}: {}", json["checks"]);
         }
         assert_eq!(json["window"]["ended_by"], "count", "{shape}");
@@ -129,6 +129,22 @@ fn calls_that_a_socket_does_not_take_time_out_or_are_abandoned_and_nothing_is_he
     assert!(json["open_loop"]["unsent"].as_u64().unwrap() > 0, "{}", json["open_loop"]);
     let (late, abandoned) = (outcome(&json, "timed_out"), outcome(&json, "abandoned"));
     assert!((1..=256).contains(&(late + abandoned)), "{}", json["outcomes"]);
+}
+
+/// They are `ok`, for they were written, and nobody says what became of them but the counters.
+#[test]
+fn calls_that_the_server_rejects_without_a_word_are_told_by_a_check() {
+    let pair = Pair::serve("--handlers 1 --when-full reject --queue-capacity 1");
+    for shape in ["", "--rate 100k"] {
+        let json = pair.json(&format!("--acks 0 --clients 2 -n 20000 {shape}"));
+        assert_eq!(outcome(&json, "ok"), 20_000, "{shape}");
+        let checks = json["checks"].as_array().unwrap();
+        let check = checks.iter().find(|check| check["name"] == "server_served_all").unwrap();
+        let rejected = check["numbers"]["rejected"].as_f64().unwrap();
+        assert!(check["ok"] == false && rejected > 0.0, "{shape}: {check}");
+        assert!(check["text"].as_str().unwrap().starts_with("the server rejected"), "{check}");
+        assert_eq!(check_of(&json, "server_read_all"), true, "{shape}");
+    }
 }
 
 #[test]

@@ -4,8 +4,7 @@ use super::{Check, check};
 use crate::followers::{Checked, Comparison};
 use crate::plan::Plan;
 use crate::run::RunResult;
-use echo_common::quantity::{format_duration, grouped};
-use std::time::Duration;
+use echo_common::quantity::grouped;
 
 /// Calls that nobody answers, at the end of their run.
 #[derive(Clone, Copy, Debug)]
@@ -14,9 +13,10 @@ pub(super) struct Unanswered {
     lost: u64,
     /// Connections whose end the server did not confirm in time.
     unheard: u64,
-    timeout: Duration,
-    /// From the last write to the last of the server's ends.
+    /// From the last write to the last of the server's ends, or until none was waited for any more.
     wait_ns: u64,
+    /// Calls that the server read and rejected because its queue was full, if it says.
+    rejected: Option<u64>,
 }
 
 impl Unanswered {
@@ -26,23 +26,34 @@ impl Unanswered {
             connections: plan.connections as u64,
             lost: run.ledger.outcomes.connections_lost.values().sum(),
             unheard: run.workers.iter().map(|worker| worker.result.unheard).sum(),
-            timeout: plan.options.timeout,
             wait_ns: run.ended_ns.saturating_sub(last_ns),
+            rejected: rejected(run),
         }
     }
 }
 
-pub(super) fn held(early: u64) -> Check {
+/// From before the run to when all was over.
+fn rejected(run: &RunResult) -> Option<u64> {
+    let [before, last] = [&run.before.server, &run.last].map(|server| {
+        let server = server.as_ref()?;
+        server.limits.get("calls_rejected").copied()
+    });
+    last?.checked_sub(before?)
+}
+
+pub(super) fn held(early: u64, answered: u64) -> Check {
     let text = match early {
+        0 if answered == 0 => "no call was answered".to_owned(),
         0 => "every call was held by as many as had to before it was answered".to_owned(),
         _ => format!("{} calls were answered before enough followers held them", grouped(early)),
     };
-    check("acks_held", Some(early == 0), text, &[("early_acks", Some(early as f64))])
+    let ok = (early > 0 || answered > 0).then_some(early == 0);
+    check("acks_held", ok, text, &[("early_acks", Some(early as f64))])
 }
 
 /// Whether the server had read everything when the client left.
 pub(super) fn server_read_all(found: &Unanswered) -> Check {
-    let Unanswered { connections, lost, unheard, timeout, wait_ns } = *found;
+    let Unanswered { connections, lost, unheard, wait_ns, .. } = *found;
     let wait_ms = wait_ns as f64 / 1e6;
     let (ok, text) = if lost > 0 {
         let (lost, all) = (grouped(lost), grouped(connections));
@@ -51,11 +62,11 @@ pub(super) fn server_read_all(found: &Unanswered) -> Check {
         (Some(false), text)
     } else if unheard > 0 {
         let text = format!(
-            "{} of {} connections were not ended by the server within {}: what it has read of \
-             them is not known",
+            "{} of {} connections were not ended by the server in the {:.1} s that were \
+             waited after the last write: what it has read of them is not known",
             grouped(unheard),
             grouped(connections),
-            format_duration(timeout)
+            wait_ns as f64 / 1e9
         );
         (None, text)
     } else {
@@ -67,6 +78,23 @@ pub(super) fn server_read_all(found: &Unanswered) -> Check {
     };
     let numbers = [("unheard", Some(unheard as f64)), ("wait_ms", Some(wait_ms))];
     check("server_read_all", ok, text, &numbers)
+}
+
+/// Whether the server served what it read: a call that it rejects is gone without a word.
+pub(super) fn server_served_all(found: &Unanswered, alone: bool) -> Check {
+    let (ok, text) = match found.rejected {
+        None => (None, "the server's counters are not known".to_owned()),
+        Some(_) if !alone => (None, "the server has other clients".to_owned()),
+        Some(0) => (Some(true), "the server rejected none of the calls that it read".to_owned()),
+        Some(rejected) => {
+            let rejected = grouped(rejected);
+            let text =
+                format!("the server rejected {rejected} of them, because its queue was full");
+            (Some(false), text)
+        }
+    };
+    let numbers = [("rejected", found.rejected.map(|calls| calls as f64))];
+    check("server_served_all", ok, text, &numbers)
 }
 
 /// Whether the followers hold what was acknowledged.
