@@ -26,6 +26,16 @@ pub enum GrowingTimeError {
     NotPerKib,
 }
 
+impl GrowingTimeError {
+    /// What was wrong, for somebody who knows better what is allowed.
+    pub fn wrong(&self) -> String {
+        match self {
+            GrowingTimeError::Part(error) => error.wrong(),
+            GrowingTimeError::NotPerKib => "behind the plus there is no time per KiB".to_owned(),
+        }
+    }
+}
+
 const PER_KIB: &str = "/KiB";
 
 impl GrowingTime {

@@ -38,6 +38,13 @@ enum Wrong {
     TooLarge,
 }
 
+impl QuantityError {
+    /// What was wrong, for somebody who knows better what is allowed.
+    pub fn wrong(&self) -> String {
+        self.wrong.to_string()
+    }
+}
+
 /// A count: `5000000`, `5_000_000`, `5m` (millions), `10k`, `2g`, `1e6`.
 pub fn count(text: &str) -> Result<u64, QuantityError> {
     whole(&COUNT, text, &(0..=u64::MAX))

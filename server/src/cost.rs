@@ -71,7 +71,7 @@ impl FromStr for Cost {
             _ => return Err(refuse("the mode is neither spin nor paced")),
         };
         let time = parts.next().ok_or_else(|| refuse("the time is missing"))?;
-        let mean = time.parse::<GrowingTime>().map_err(|error| refuse(error.to_string()))?;
+        let mean = time.parse::<GrowingTime>().map_err(|error| refuse(error.wrong()))?;
         if mean.is_zero() || mean.fixed.max(mean.per_kib) > TIME_MAX {
             return Err(refuse(format!("a time of {time} is out of range")));
         }
@@ -234,6 +234,7 @@ mod tests {
         ] {
             let error = text.parse::<Cost>().unwrap_err().to_string();
             assert!(error.contains("allowed is spin:TIME"), "{text}: {error}");
+            assert_eq!(error.matches("allowed").count(), 1, "{text}: {error}");
         }
     }
 

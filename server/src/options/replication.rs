@@ -85,6 +85,10 @@ impl ReplicationOptions {
         let mut followers: Vec<SocketAddr> = Vec::new();
         for text in &self.followers {
             let address = first_address("--followers", text, PORT)?;
+            if address.port() == 0 {
+                let allowed = "allowed are 1 to 65535";
+                return Err(format!("--followers {text}: no server has port 0; {allowed}"));
+            }
             if followers.contains(&address) {
                 return Err(format!("--followers: {address} is there twice"));
             }
@@ -193,6 +197,10 @@ mod tests {
             ("--followers 127.0.0.1:1 --min-insync 3", "allowed are 1 to 2"),
             ("--followers 127.0.0.1:1,127.0.0.1:1", "127.0.0.1:1 is there twice"),
             ("--followers 127.0.0.1:no", "--followers 127.0.0.1:no"),
+            (
+                "--followers 127.0.0.1:1,127.0.0.1:0",
+                "--followers 127.0.0.1:0: no server has port 0",
+            ),
             ("--inject drop:0.1", "add --test-faults"),
             ("--inject drop:2 --test-faults", "a rate is above 0 and at most 1"),
             ("--inject drop:0.1,drop:0.2 --test-faults", "drop:0.2: this kind is there twice"),
