@@ -222,7 +222,11 @@ impl<'a> Connection<'a> {
 
     /// Ends all calls in flight, because of `failure`.
     pub(crate) fn end_all(&mut self, failure: Failure, now_ns: u64, ledger: &mut Ledger) {
-        self.table.expire(u64::MAX, |_, call| ledger.failed(call, failure, now_ns));
+        ledger.faulty.on(self.number);
+        self.table.expire(u64::MAX, |id, call| {
+            ledger.failed(call, failure, now_ns);
+            ledger.faulty.name(Wrong::by(failure), id, None);
+        });
     }
 }
 

@@ -1,11 +1,13 @@
 //! Which calls went wrong, by name: the first few of each kind, so that one can be looked for in a
 //! capture of the connection. How many there were is counted elsewhere.
 
+use crate::outcome::Failure;
 use serde::Serialize;
 use std::fmt;
 
 /// Calls of one kind that are kept.
-const KEPT_MAX: usize = 10;
+const KEPT_MAX: u8 = 10;
+const KINDS: usize = 8;
 
 /// What was wrong with a call, or with its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -15,6 +17,12 @@ pub(crate) enum Wrong {
     Mismatch,
     /// No reply came in time.
     TimedOut,
+    /// Its reply was an error.
+    ErrorReply,
+    /// It was under way when its connection was lost.
+    ConnectionLost,
+    /// It was under way when the run ended.
+    Abandoned,
     /// A reply came to a call that did not wait for one.
     UnexpectedReply,
     /// It was acknowledged before enough servers held it.
@@ -24,19 +32,36 @@ pub(crate) enum Wrong {
 }
 
 impl Wrong {
-    const ALL: [Wrong; 5] = [
+    const ALL: [Wrong; KINDS] = [
         Wrong::Mismatch,
         Wrong::TimedOut,
+        Wrong::ErrorReply,
+        Wrong::ConnectionLost,
+        Wrong::Abandoned,
         Wrong::UnexpectedReply,
         Wrong::EarlyAck,
         Wrong::Overtaken,
     ];
+
+    /// What is wrong with a call that ended so.
+    pub(crate) fn by(failure: Failure) -> Wrong {
+        match failure {
+            Failure::Mismatch => Wrong::Mismatch,
+            Failure::ErrorReply(_) => Wrong::ErrorReply,
+            Failure::TimedOut => Wrong::TimedOut,
+            Failure::Lost(_) => Wrong::ConnectionLost,
+            Failure::Abandoned => Wrong::Abandoned,
+        }
+    }
 
     /// In words.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Wrong::Mismatch => "mismatch",
             Wrong::TimedOut => "timed out",
+            Wrong::ErrorReply => "error reply",
+            Wrong::ConnectionLost => "connection lost",
+            Wrong::Abandoned => "abandoned",
             Wrong::UnexpectedReply => "unexpected reply",
             Wrong::EarlyAck => "early ack",
             Wrong::Overtaken => "overtaken",
@@ -83,6 +108,8 @@ impl fmt::Display for FaultyCall {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaultyCalls {
     calls: Vec<FaultyCall>,
+    /// How many of each kind are kept: a server that fails every call costs no search for each.
+    kept: [u8; KINDS],
     /// The connection that is being served, see [`crate::conversation::number`].
     connection: u64,
 }
@@ -115,7 +142,9 @@ impl FaultyCalls {
     }
 
     fn keep(&mut self, call: FaultyCall) {
-        if self.calls.iter().filter(|kept| kept.what == call.what).count() < KEPT_MAX {
+        let kept = &mut self.kept[call.what as usize];
+        if *kept < KEPT_MAX {
+            *kept += 1;
             self.calls.push(call);
         }
     }
@@ -135,7 +164,7 @@ mod tests {
         all.add(&calls);
         all.add(&calls);
         let all = all.all();
-        assert_eq!(all.len(), KEPT_MAX + 2);
+        assert_eq!(all.len(), usize::from(KEPT_MAX) + 2);
         let first = FaultyCall {
             what: Wrong::Mismatch,
             worker: 3,

@@ -323,6 +323,7 @@ impl Body {
                     let reason = Reason::Status(status);
                     to.ledger.failed(call, Failure::ErrorReply(reason), to.now_ns);
                     to.ledger.error_text(reason, &text);
+                    to.ledger.faulty.name(Wrong::ErrorReply, self.id, None);
                 }
                 other => not_open(self.id, other, to),
             },

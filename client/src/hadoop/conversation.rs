@@ -3,6 +3,7 @@
 use super::calls::{Calls, Verdict};
 use crate::call_frames::Frames;
 use crate::call_table::Found;
+use crate::faulty::Wrong;
 use crate::outcome::Failure;
 use crate::payload::Payload;
 use crate::reason::{ClassName, Reason};
@@ -152,6 +153,7 @@ fn refuse(id: u64, reason: Reason, words: &[u8], to: &mut Reading<'_>) {
         Found::Open(call) => {
             to.ledger.failed(call, Failure::ErrorReply(reason), to.now_ns);
             to.ledger.error_text(reason, words);
+            to.ledger.faulty.name(Wrong::ErrorReply, id, None);
         }
         other => not_open(id, other, to),
     }

@@ -211,6 +211,8 @@ impl Connection {
                 if let Some((call, content)) = self.end(header.id, &[], &mut desk.ledger) {
                     let reason = Reason::Status(header.status);
                     desk.ledger.error_text(reason, text);
+                    let name = content.first().map(Name::into);
+                    desk.ledger.faulty.name(Wrong::ErrorReply, header.id, name);
                     desk.failed(content, call, Failure::ErrorReply(reason), now_ns);
                 }
             }
@@ -295,10 +297,8 @@ impl Connection {
         desk.ledger.faulty.on(self.number);
         self.table.expire(started_until_ns, |id, call| {
             let content = std::mem::take(&mut contents[slot_of(id)]);
-            if failure == Failure::TimedOut {
-                let name = content.first().map(Name::into);
-                desk.ledger.faulty.name(Wrong::TimedOut, id, name);
-            }
+            let name = content.first().map(Name::into);
+            desk.ledger.faulty.name(Wrong::by(failure), id, name);
             desk.failed(content, call, failure, now_ns);
             ended += 1;
         });

@@ -10,6 +10,7 @@ mod hadoop;
 mod injected;
 mod keys;
 mod kit;
+mod named;
 mod net_delay;
 mod open_loop;
 mod order;
