@@ -59,6 +59,9 @@ fn followers_that_hold_all_are_said_to_for_calls_and_records() {
 fn a_follower_that_is_behind_is_waited_for() {
     let slow = Pair::serve("--handlers 1 --handler-cost paced:2ms");
     let leader = Pair::serve(&format!("--handlers 1 --followers {} --min-insync 1", slow.address));
+    // With one holder wanted the leader answers before its follower has joined.
+    let joined = || found(&leader.call("--acks all -n 1 --format json")).0 == json!(true);
+    assert!((0..100).any(|_| joined()), "it never joined");
     let ended = leader.call(&format!("{RUN} --in-flight 8"));
     assert_eq!((ended.code, found(&ended).0), (Some(0), json!(true)), "{ended:?}");
 }
