@@ -98,7 +98,8 @@ impl ReplicaRooms {
     }
 }
 
-/// A number that no other start of a server has drawn, as far as the system's randomness goes.
+/// A number that no other start of a server has drawn, as far as the system's randomness goes;
+/// never 0.
 fn drawn_epoch() -> u64 {
-    RandomState::new().hash_one(clock::now_ns())
+    RandomState::new().hash_one(clock::now_ns()).max(1)
 }

@@ -70,6 +70,10 @@ impl Link {
                 let Some(introduction) = body.first_chunk().map(Introduction::decode) else {
                     return Err(unexpected("it does not say who it is"));
                 };
+                if introduction.server == 0 {
+                    // What a server answers that takes the question for a join.
+                    return Err(unexpected("it does not say who it is: another version"));
+                }
                 if introduction.server == self.config.epoch {
                     return Err(unexpected("it is this server itself"));
                 }

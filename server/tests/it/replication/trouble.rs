@@ -3,8 +3,15 @@
 
 use super::{ACKS_ALL, await_in_sync, expect_held, flagged, held_by, in_sync, leader};
 use crate::kit::{Peer, Server, payload, until};
-use echo_common::wire::native::{BODY_MIN, EPOCH_LEN, Header, Kind, SINCE_LEN, Status};
+use echo_common::wire::native::{
+    BODY_MIN, EPOCH_LEN, HEADER_LEN, HELD_LEN as HELD, HOLDING_LEN, Header, Holding, Introduction,
+    Kind, PREAMBLE, SINCE_LEN, Status, WHO_ID, error_frame,
+};
 use serde_json::Value;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
 
 /// The kit's servers take frames of 1 MiB.
 const LARGEST: usize = (1 << 20) - BODY_MIN;
@@ -58,8 +65,6 @@ fn a_call_that_a_leader_takes_is_taken_by_a_follower_with_the_same_limit() {
     stranger.expect_error(u64::MAX, Status::FrameTooLarge);
     follower.stop().check(&[("frames_oversize", 2)]);
 }
-
-const HELD: usize = echo_common::wire::native::HELD_LEN;
 
 #[test]
 fn calls_too_large_for_the_followers_fail_at_once_and_those_behind_them_go_on() {
@@ -159,6 +164,53 @@ fn a_follower_that_is_too_busy_gets_its_calls_again_on_the_same_connection() {
         ]);
         assert!(follower.stop().counter("calls_rejected") > 0, "with a queue of {capacity}");
     }
+}
+
+/// A follower that joins and is too busy for every call; it says when it is sent one.
+fn always_busy(sent: Sender<u64>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let serve = move |mut stream: TcpStream| -> io::Result<()> {
+        stream.read_exact(&mut [0; PREAMBLE.len()])?;
+        loop {
+            let mut head = [0; HEADER_LEN];
+            stream.read_exact(&mut head)?;
+            let call = Header::decode(&head).map_err(io::Error::other)?;
+            stream.read_exact(&mut vec![0; call.rest_len()])?;
+            let words = match (call.kind, call.id) {
+                (Kind::Join, WHO_ID) => Introduction { server: 1, payload_max: 1000 }.encode(),
+                (Kind::Join, from) => Holding { since: from, next: from }.encode(),
+                _ => {
+                    sent.send(call.id).map_err(io::Error::other)?;
+                    stream.write_all(&error_frame(call.id, Status::TooBusy, "busy"))?;
+                    continue;
+                }
+            };
+            let head = Header::new(Kind::Join, 0, call.id, 0, HOLDING_LEN);
+            stream.write_all(&[&head.encode()[..], &words].concat())?;
+        }
+    };
+    // Each connection ends with an error, that of its end.
+    thread::spawn(move || listener.incoming().flatten().for_each(|stream| drop(serve(stream))));
+    address
+}
+
+#[test]
+fn a_follower_that_is_always_too_busy_is_given_up_and_its_calls_fail_in_time() {
+    let (sent, sends) = channel();
+    let busy = always_busy(sent);
+    let changes = [("--follower-timeout", "200ms"), ("--ack-timeout", "700ms")];
+    let leader = leader(&[busy], &changes);
+    await_in_sync(&leader, 1);
+    let mut peer = Peer::open(leader.address);
+    peer.send(&flagged(ACKS_ALL, 1, b"nobody has time for it"));
+    peer.expect_error(1, Status::TooFewHolders);
+    let ended = leader.stop();
+    ended.check(&[("acknowledged", 0), ("ack_timeouts", 1)]);
+    assert!(ended.counter("follower_links_lost") >= 1, "{ended:?}");
+    // With pauses of 1 ms to 64 ms there are fewer; without any there were thousands.
+    let count = sends.try_iter().count();
+    assert!((2..100).contains(&count), "it was sent {count} times");
 }
 
 #[test]
