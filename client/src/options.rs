@@ -79,7 +79,7 @@ pub struct Options {
     pub rate: Option<f64>,
 
     /// How --rate spaces the calls: evenly, or at random as independent callers would
-    #[arg(long, value_name = "HOW", default_value = "uniform")]
+    #[arg(long, value_name = "HOW", default_value = "uniform", requires = "rate")]
     #[arg(env = "ECHO_CLIENT_ARRIVALS", help_heading = LOAD)]
     pub arrivals: Arrivals,
 
@@ -124,7 +124,7 @@ pub struct Options {
     /// Bytes of a connection that --net-delay holds on each way at most; more wait at their sender,
     /// and the report says how often
     #[arg(long, value_name = "SIZE", default_value = "16MiB", allow_hyphen_values = true)]
-    #[arg(value_parser = size_in(1..=NET_DELAY_BUFFER_MAX))]
+    #[arg(value_parser = size_in(1..=NET_DELAY_BUFFER_MAX), requires = "net_delay")]
     #[arg(env = "ECHO_CLIENT_NET_DELAY_BUFFER", help_heading = LIMITS)]
     pub net_delay_buffer: u64,
 

@@ -9,6 +9,7 @@ use crate::plan::{Plan, PlanError};
 use crate::run::{self, RunError, RunResult};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
+use echo_common::quantity::counted;
 use echo_common::{open_files, pinning};
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -51,16 +52,17 @@ fn prepare() -> Result<(Plan, Deliveries), Exit> {
     for address in plan.remote_addresses().take(1) {
         let load = match plan.is_unanswered() {
             true => "as many calls as they take".to_owned(),
-            false => format!("{} calls in flight", plan.callers),
+            false => format!("{} in flight", counted(plan.callers as u64, "call")),
         };
         notice::warning(format_args!(
-            "{address} is not this host: {} connections with {load} go out to it",
-            plan.connections
+            "{address} is not this host; what goes out to it: {} with {load}",
+            counted(plan.connections as u64, "connection")
         ));
     }
     let cpus = if plan.pins.is_empty() { plan.allowed_cpus.len() } else { distinct(&plan.pins) };
     if plan.workers > cpus {
-        notice::warning(format_args!("{} workers share {cpus} CPUs", plan.workers));
+        let workers = counted(plan.workers as u64, "worker");
+        notice::warning(format_args!("{workers} share {}", counted(cpus as u64, "CPU")));
     }
     Ok((plan, deliveries))
 }

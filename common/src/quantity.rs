@@ -119,6 +119,11 @@ pub fn grouped(value: u64) -> String {
     with_separator(value, ',')
 }
 
+/// So many of what `noun` names: `1 call`, `2,000 calls`.
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
 /// The size in the largest unit that divides it, as [`size`] reads it back: `16MiB`, `128B`.
 pub fn format_size(bytes: u64) -> String {
     for (unit, shift) in [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)] {

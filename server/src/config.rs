@@ -58,6 +58,12 @@ pub struct Config {
 const BACKLOG_OF_CHEAP_CALLS: usize = 16;
 
 impl Config {
+    /// One line for each bound, those of replication behind the others (for `--show-limits`).
+    pub fn limits_table(&self) -> String {
+        let replication = self.replication.as_ref().map_or_else(String::new, |plan| plan.table());
+        self.limits.table(self.handlers, self.keyed.is_some()) + &replication
+    }
+
     /// Runs that may wait for each handler that is awake before another one is woken.
     pub(crate) fn backlog_max(&self) -> usize {
         let cheap = self.costs.handler.is_none() && self.service.batch_max() > 1;

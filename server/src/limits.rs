@@ -101,8 +101,13 @@ impl Limits {
         }
     }
 
-    /// One line per bound: option, value, counter (for `--show-limits`).
-    pub fn table(&self) -> String {
+    /// One line per bound: option, value, counter (for `--show-limits`). Queues that nothing goes
+    /// through have no value.
+    pub(crate) fn table(&self, handlers: usize, keyed: bool) -> String {
+        let used = |is_used: bool, size: usize| match is_used {
+            true => size.to_string(),
+            false => "not used".to_owned(),
+        };
         let per_peer =
             self.max_connections_per_peer.map_or_else(|| "off".into(), |max| max.to_string());
         let when_full = match self.when_full {
@@ -127,9 +132,9 @@ impl Limits {
                 quantity::format_size(self.max_owed_bytes as u64),
                 "reading_paused",
             ),
-            ("--queue-capacity", self.queue_capacity.to_string(), when_full),
-            ("--log-capacity", self.log_capacity.to_string(), "log_full_waits"),
-            ("--handler-queue", self.handler_queue.to_string(), "handler_queue_waits"),
+            ("--queue-capacity", used(handlers > 0, self.queue_capacity), when_full),
+            ("--log-capacity", used(keyed, self.log_capacity), "log_full_waits"),
+            ("--handler-queue", used(keyed, self.handler_queue), "handler_queue_waits"),
             ("--reader-inbox", self.reader_inbox.to_string(), "inbox_waits"),
             ("  leaders that are followed", EPOCHS_MAX.to_string(), "leaders_refused"),
             ("  leaders remembered", EPOCHS_MAX.to_string(), "leaders_forgotten"),

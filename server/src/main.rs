@@ -24,8 +24,7 @@ fn main() -> ExitCode {
         Err(why) => return fail(USAGE, &why),
     };
     if options.show_limits {
-        let replication = plan.config.replication.map_or_else(String::new, |plan| plan.table());
-        print(&(plan.config.limits.table() + &replication));
+        print(&plan.config.limits_table());
         return ExitCode::SUCCESS;
     }
     match run(plan) {

@@ -8,7 +8,7 @@ use crate::server::Config;
 use crate::service::Echo;
 use clap::builder::BoolishValueParser;
 use clap::{Parser, ValueEnum};
-use echo_common::quantity::{self, count_in, duration_in, size_in};
+use echo_common::quantity::{self, count_in, counted, duration_in, size_in};
 use echo_common::wire::hadoop::packet::PACKET_MAX_DEFAULT;
 use echo_common::wire::native::FRAME_MAX_DEFAULT;
 use echo_common::{address, open_files, pinning};
@@ -247,9 +247,11 @@ impl Options {
         let threads = readers + handlers + between;
         if threads > usable {
             notes.push(format!(
-                "{threads} threads ({readers} readers, {handlers} handlers{}) share {usable} CPU{}",
+                "{threads} threads ({}, {}{}) share {}",
+                counted(readers as u64, "reader"),
+                counted(handlers as u64, "handler"),
                 if between > 0 { ", serial stage, dispatcher" } else { "" },
-                if usable == 1 { "" } else { "s" },
+                counted(usable as u64, "CPU"),
             ));
         }
         let reader_cpus = match self.pin {
@@ -260,8 +262,8 @@ impl Options {
             Pin::None => Vec::new(),
             Pin::Handlers | Pin::All => pinning::plan(&cpus, handlers),
         };
-        notes.extend(placement("readers", readers, &reader_cpus));
-        notes.extend(placement("handlers", handlers, &handler_cpus));
+        notes.extend(placement("reader", readers, &reader_cpus));
+        notes.extend(placement("handler", handlers, &handler_cpus));
         notes.extend(keyed.as_ref().map(|keyed| keyed::note(keyed, handlers)));
         let (reader, handler) = (self.reader_cost, self.handler_cost);
         let costs = StageCosts { reader, handler, ..StageCosts::default() };
@@ -374,15 +376,17 @@ const QUEUE_DEFAULT_MIN: u64 = 1000;
 /// Says which CPUs a role's threads are pinned to.
 fn placement(role: &str, threads: usize, cpus: &[usize]) -> Option<String> {
     if threads == 0 {
-        return Some(format!("no {role}: calls are served on the readers"));
+        return Some(format!("no {role}s: calls are served on the readers"));
     }
+    let threads = counted(threads as u64, role);
     if cpus.is_empty() {
-        return Some(format!("{threads} {role}, not pinned"));
+        return Some(format!("{threads}, not pinned"));
     }
     let mut distinct = cpus.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
-    Some(format!("{threads} {role}, pinned to CPUs {}", pinning::format_cpu_list(&distinct)))
+    let cpus = if distinct.len() == 1 { "CPU" } else { "CPUs" };
+    Some(format!("{threads}, pinned to {cpus} {}", pinning::format_cpu_list(&distinct)))
 }
 
 #[cfg(test)]

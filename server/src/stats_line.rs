@@ -2,7 +2,7 @@
 
 use crate::keyed_meters::{KeyedSnapshot, StageSnapshot};
 use crate::snapshot::Snapshot;
-use echo_common::quantity::grouped;
+use echo_common::quantity::{counted, grouped};
 use std::fmt::Write;
 
 /// Runnable or running, as a share of the time that passed: 1 means that the thread never slept.
@@ -26,7 +26,8 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
     let elapsed_ns = now.uptime_ns - before.uptime_ns;
     let rate = (now.calls - before.calls) as f64 / (elapsed_ns as f64 / 1e9);
     let rate = grouped(rate as u64);
-    let mut out = format!("{}{rate} calls/s, {} connections", label(now), now.connections_open);
+    let connections = counted(now.connections_open as u64, "connection");
+    let mut out = format!("{}{rate} calls/s, {connections}", label(now));
     out += "; readers busy (calls per wake-up):";
     for (reader, was) in now.readers.iter().zip(&before.readers) {
         let busy = busy(
@@ -46,9 +47,9 @@ pub fn line(before: &Snapshot, now: &Snapshot) -> String {
     }
     if let Some(replication) = &now.replication {
         let in_sync = replication.followers.iter().filter(|follower| follower.in_sync).count();
-        let followers = replication.followers.len();
-        let waiting = grouped(replication.waiting);
-        let _ = write!(out, "; {in_sync} of {followers} followers in sync, {waiting} calls wait");
+        let followers = counted(replication.followers.len() as u64, "follower");
+        let waiting = counted(replication.waiting, "call");
+        let _ = write!(out, "; {in_sync} of {followers} in sync, {waiting} waiting");
     }
     if !now.handlers.is_empty() {
         out += "; handlers busy:";
@@ -88,14 +89,17 @@ fn dispatch(now: &KeyedSnapshot, was: &KeyedSnapshot, elapsed_ns: u64) -> String
 /// Everything that was counted from start to end.
 pub fn summary(last: &Snapshot) -> String {
     let seconds = last.uptime_ns as f64 / 1e9;
+    // A call that was rejected was read, and answered, but not served.
+    let rejected = last.queue.as_ref().map_or(0, |queue| queue.rejected);
+    let apart =
+        if rejected > 0 { format!(", rejected {},", grouped(rejected)) } else { String::new() };
     let mut out = format!(
-        "{}served {} calls in {seconds:.1} s: {} replies sent, {} undeliverable, \
-         {} handler panics, {} CPU per call",
+        "{}served {}{apart} in {seconds:.1} s: {} sent, {} undeliverable, {}, {} CPU per call",
         label(last),
-        grouped(last.calls),
-        grouped(last.replies),
+        counted(last.calls.saturating_sub(rejected), "call"),
+        grouped(last.replies) + if last.replies == 1 { " reply" } else { " replies" },
         grouped(last.replies_undeliverable),
-        grouped(last.handler_panics),
+        counted(last.handler_panics, "handler panic"),
         cpu_per_call(last),
     );
     out += "\ncounters:";

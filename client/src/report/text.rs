@@ -9,7 +9,7 @@ use super::page::{NAME_WIDTH, Page, WIDTH};
 use super::server::{ServerFigures, ThreadFigures};
 use super::verdict::percent;
 use super::{Figures, Report};
-use echo_common::quantity::grouped;
+use echo_common::quantity::{counted, grouped};
 use std::fmt::Write;
 
 /// Rows of a table of threads; the busiest are shown.
@@ -311,10 +311,6 @@ fn host(page: &mut Page, report: &Report) {
     if let Some(switches) = report.host.client_involuntary_switches {
         page.field("workers", format!("put aside for others {}", counted(switches, "time")));
     }
-}
-
-fn counted(count: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
 fn share(share: Option<f64>) -> String {

@@ -48,6 +48,20 @@ fn options_that_exclude_each_other_are_refused() {
     refused("--fail-fast --fail-at-end", &["cannot be used with"]);
 }
 
+/// A run was taken for one with random arrivals and was a closed loop.
+#[test]
+fn options_that_would_have_no_effect_are_refused() {
+    refused("--arrivals poisson", &["--rate"]);
+    refused("--arrivals uniform --duration 1s", &["--rate"]);
+    refused("--net-delay-buffer 1MiB", &["--net-delay"]);
+    for option in ["--record-size 64", "--batch-bytes 1k", "--max-call-bytes 1k"] {
+        refused(option, &["--streams"]);
+    }
+    for option in ["--service test", "--user me", "--client-id own", "--max-reply-size 1k"] {
+        refused(option, &["--protocol hadoop"]);
+    }
+}
+
 #[test]
 fn unknown_words_are_refused() {
     refused("--rate-of-fire 5", &["--rate-of-fire"]);
@@ -119,7 +133,7 @@ fn workers_stay_on_the_cpus_that_were_named() {
         peer.address
     );
     let ended = Client::start(&arguments).end();
-    assert_eq!(ended.stderr, "warning: 3 workers share 1 CPUs\n");
+    assert_eq!(ended.stderr, "warning: 3 workers share 1 CPU\n");
     let json = ended.json();
     assert_eq!(json["settings"]["workers"], 3);
     assert!(json["settings"]["worker_cpus"].as_str().unwrap().starts_with(&cpu.to_string()));

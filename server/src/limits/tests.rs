@@ -8,7 +8,7 @@ use echo_common::wire::hadoop::fault::Package;
 #[test]
 fn every_row_names_an_option_its_value_and_a_counter() {
     let options = Options::try_parse_from(["echo-server"]).expect("defaults");
-    let table = options.plan(&[0]).expect("defaults fit").config.limits.table();
+    let table = options.plan(&[0]).expect("defaults fit").config.limits_table();
     let command = Options::command();
     let counters: Vec<&str> = LimitMeters::default().all().map(|(name, _)| name).collect();
     assert!(table.lines().count() > 13, "{table}");
@@ -23,6 +23,24 @@ fn every_row_names_an_option_its_value_and_a_counter() {
         let counter = columns[2].trim();
         assert!(counter.starts_with('(') || counters.contains(&counter), "no counter {counter}");
     }
+}
+
+#[test]
+fn queues_that_nothing_goes_through_are_said_not_to_be_used() {
+    let check = |arguments: &str, used: [bool; 3]| {
+        let arguments = ["echo-server"].into_iter().chain(arguments.split_whitespace());
+        let options = Options::try_parse_from(arguments).expect("legal");
+        let table = options.plan(&[0]).expect("they fit").config.limits_table();
+        for (option, used) in
+            ["--queue-capacity", "--log-capacity", "--handler-queue"].iter().zip(used)
+        {
+            let row = table.lines().find(|row| row.starts_with(option)).expect("a row");
+            assert_eq!(!row.contains("not used"), used, "{row}");
+        }
+    };
+    check("", [true, false, false]);
+    check("--handlers 0", [false; 3]);
+    check("--dispatch keyed", [true; 3]);
 }
 
 #[test]

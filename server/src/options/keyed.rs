@@ -5,7 +5,9 @@ use crate::keyed::KeyedDispatch;
 use crate::ordered_log::ReadLimit;
 use crate::stage_clock::Stall;
 use clap::{Args, ValueEnum};
-use echo_common::quantity::{count_in, duration_in, format_duration, format_size, size_in};
+use echo_common::quantity::{
+    count_in, counted, duration_in, format_duration, format_size, size_in,
+};
 use std::time::Duration;
 
 /// How calls come from the readers to the handlers.
@@ -176,10 +178,11 @@ impl KeyedOptions {
 /// Says how calls are dispatched, if not as usual.
 pub(super) fn note(keyed: &KeyedDispatch, handlers: usize) -> String {
     format!(
-        "dispatch by key: batches of at most {} calls and {}, over {handlers} handlers; \
+        "dispatch by key: batches of at most {} calls and {}, over {}; \
          reads are {}extended",
         keyed.limit.calls,
         format_size(keyed.limit.bytes as u64),
+        counted(handlers as u64, "handler"),
         if keyed.extend_reads { "" } else { "not " },
     )
 }

@@ -63,6 +63,16 @@ fn the_stages_of_a_dispatch_by_key_are_in_the_line() {
 }
 
 #[test]
+fn what_was_rejected_is_not_served() {
+    let mut last = snapshot();
+    last.calls = 1000;
+    assert!(summary(&last).starts_with("served 1,000 calls in "), "{}", summary(&last));
+    last.queue.as_mut().expect("a queue").rejected = 999;
+    let text = summary(&last);
+    assert!(text.starts_with("served 1 call, rejected 999, in "), "{text}");
+}
+
+#[test]
 fn the_summary_has_every_counter_once_as_name_and_number() {
     let last = snapshot();
     let text = summary(&last);
