@@ -10,6 +10,8 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
+/// The log gives lengths in seconds with three decimals; a length of 0 is of no use to anybody.
+const LENGTH_UNIT_NS: u64 = 1_000_000;
 /// Rows of the table until the distance to 100 % has halved.
 const TICKS_PER_HALF: u32 = 5;
 /// What the other implementations write first, and above the rows.
@@ -22,8 +24,17 @@ const LEGEND: &[u8] =
 pub(crate) struct HistogramLog {
     file: Draft,
     serializer: V2DeflateSerializer,
+    /// The last row. It is held back: what ends within a millisecond behind it belongs to it.
+    last: Option<Row>,
     /// The first error; nothing is written after it.
     failed: Option<io::Error>,
+}
+
+/// A row by its times behind the start of the run.
+struct Row {
+    latencies: Histogram<u64>,
+    from_ns: u64,
+    to_ns: u64,
 }
 
 impl std::fmt::Debug for HistogramLog {
@@ -36,7 +47,7 @@ impl HistogramLog {
     /// A log that will appear at `place` when it is finished.
     pub(crate) fn create(place: Place) -> Result<HistogramLog, OutputError> {
         let file = place.begin()?;
-        Ok(HistogramLog { file, serializer: V2DeflateSerializer::new(), failed: None })
+        Ok(HistogramLog { file, serializer: V2DeflateSerializer::new(), last: None, failed: None })
     }
 
     /// The clock of the run starts: rows count from here.
@@ -52,10 +63,25 @@ impl HistogramLog {
 
     /// Adds an interval, by its times behind the start of the run.
     pub(crate) fn row(&mut self, latencies: &Histogram<u64>, from_ns: u64, to_ns: u64) {
+        if let Some(last) = self.last.as_mut().filter(|_| to_ns - from_ns < LENGTH_UNIT_NS) {
+            last.to_ns = to_ns;
+            // All rows are of one shape, so that nothing is too large for another.
+            let added = last.latencies.add(latencies).map_err(io::Error::other);
+            return self.note(added);
+        }
+        let row = Row { latencies: latencies.clone(), from_ns, to_ns };
+        if let Some(before) = self.last.replace(row) {
+            self.write(&before);
+        }
+    }
+
+    fn write(&mut self, Row { latencies, from_ns, to_ns }: &Row) {
         if self.failed.is_some() {
             return;
         }
-        let (from, length) = (Duration::from_nanos(from_ns), Duration::from_nanos(to_ns - from_ns));
+        // A run that was shorter than the log can say has one row.
+        let length_ns = (to_ns - from_ns).max(LENGTH_UNIT_NS);
+        let (from, length) = (Duration::from_nanos(*from_ns), Duration::from_nanos(length_ns));
         let plain = IntervalLogWriterBuilder::new();
         let written =
             plain.begin_log_with(&mut self.file, &mut self.serializer).and_then(|mut log| {
@@ -68,7 +94,10 @@ impl HistogramLog {
     }
 
     /// Puts the log in its place.
-    pub(crate) fn finish(self) -> Result<(), OutputError> {
+    pub(crate) fn finish(mut self) -> Result<(), OutputError> {
+        if let Some(last) = self.last.take() {
+            self.write(&last);
+        }
         self.file.finish(self.failed)
     }
 
@@ -160,6 +189,40 @@ mod tests {
             assert!(counts.windows(2).all(|w| w[0] <= w[1]), "{table}");
         }
         assert!(percentile_table(&mut Latency::new()).contains("Total count    =            0"));
+    }
+
+    /// What ended just behind the last whole interval had a row of its own, 0.000 long.
+    #[test]
+    fn no_row_is_without_length_and_nothing_is_lost() {
+        const SECOND: u64 = 1_000_000_000;
+        let check = |ends_ns: &[u64], expected: &[&str]| {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("run.hlog");
+            let mut log = HistogramLog::create(Place::find(&path).unwrap()).unwrap();
+            log.begin();
+            let mut from_ns = 0;
+            for &to_ns in ends_ns {
+                log.row(of([10, 20, 3000]).histogram(), from_ns, to_ns);
+                from_ns = to_ns;
+            }
+            log.finish().unwrap();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let rows = text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+            let rows: Vec<Vec<&str>> = rows.map(|row| row.split(',').collect()).collect();
+            let lengths: Vec<&str> = rows.iter().map(|row| row[1]).collect();
+            assert_eq!(lengths, expected, "{text}");
+            let count = rows.iter().map(|row| {
+                let bytes = decode(row[3]);
+                let read: Histogram<u64> =
+                    Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+                read.len()
+            });
+            assert_eq!(count.sum::<u64>(), 3 * ends_ns.len() as u64);
+        };
+        check(&[SECOND, 2 * SECOND, 2 * SECOND + 400_000], &["1.000", "1.000"]);
+        check(&[SECOND, SECOND], &["1.000"]);
+        check(&[SECOND, SECOND + 5_000_000], &["1.000", "0.005"]);
+        check(&[70_000], &["0.001"]);
     }
 
     #[test]

@@ -353,6 +353,13 @@ impl Ledger {
         part
     }
 
+    /// So many calls asked for their stage times.
+    pub(crate) fn asked_stages(&mut self, calls: u64) {
+        if let Some(times) = &mut self.stage_times {
+            times.asked = calls;
+        }
+    }
+
     /// Completes the recorders; done once, when the worker has ended.
     pub(crate) fn settle(&mut self) {
         self.latency.settle();

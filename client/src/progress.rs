@@ -25,6 +25,8 @@ pub(crate) struct Progress {
     start_ns: Option<u64>,
     last: (u64, Counts),
     emulated: bool,
+    /// Nothing more is started.
+    draining: bool,
 }
 
 enum Form {
@@ -63,6 +65,7 @@ impl Progress {
             start_ns: None,
             last: (now, Counts::default()),
             emulated: false,
+            draining: false,
         }
     }
 
@@ -72,6 +75,11 @@ impl Progress {
         self.start_ns = Some(start_ns);
         self.last = (start_ns, Counts::default());
         self.next_ns = start_ns.saturating_add(self.period_ns);
+    }
+
+    /// Nothing more is started; what is in flight is waited for.
+    pub(crate) fn drain(&mut self) {
+        self.draining = true;
     }
 
     /// When to show something next.
@@ -94,9 +102,10 @@ impl Progress {
                 let answered = counts.ok.saturating_sub(self.last.1.ok);
                 let rate = if seconds > 0.0 { answered as f64 / seconds } else { 0.0 };
                 let text = format!(
-                    "{}{:.2} % ({done}) {} calls/s, {} failures",
+                    "{}{:.2} % ({done}{}) {} calls/s, {} failures",
                     if self.emulated { "emulated: " } else { "" },
                     share * 100.0,
+                    if self.draining { ", draining" } else { "" },
                     grouped(rate.round() as u64),
                     grouped(counts.failed)
                 );

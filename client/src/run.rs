@@ -253,6 +253,7 @@ impl Stage<'_> {
         self.progress.begin(start_ns, emulated || self.plan.net_delay.is_some());
         self.crew.go();
         self.wait(self.control.view().end_ns, Until::SignalOrEnd)?;
+        self.progress.drain();
         self.timeline.end_window(now_ns(), self.control.progress());
         // Without the first half the second is of no use.
         let mut after = self.reading(before.server.is_some());

@@ -11,12 +11,14 @@ pub(crate) struct Sampler {
     every: u64,
     left: u64,
     state: u64,
+    picked: u64,
 }
 
 impl Sampler {
     /// A sampler of one call in `every`, or of none.
     pub(crate) fn new(every: Option<u64>, seed: u64) -> Sampler {
-        let mut sampler = Sampler { every: every.unwrap_or(0), left: u64::MAX, state: seed };
+        let mut sampler =
+            Sampler { every: every.unwrap_or(0), left: u64::MAX, state: seed, picked: 0 };
         if every.is_some() {
             sampler.left = sampler.countdown();
         }
@@ -31,7 +33,13 @@ impl Sampler {
             return false;
         }
         self.left = self.countdown();
+        self.picked += 1;
         true
+    }
+
+    /// Calls that were picked.
+    pub(crate) fn picked(&self) -> u64 {
+        self.picked
     }
 
     /// 1 to 2N - 1, N on average.
@@ -59,6 +67,8 @@ pub(crate) const PARTS: usize = 6;
 pub(crate) struct StageTimes {
     parts: [Latency; PARTS],
     total: Latency,
+    /// Calls that asked for their stages, those of the warm-up too.
+    pub(crate) asked: u64,
     /// Calls whose stages came to more than their latency; the rest counts as 0 then.
     overruns: u64,
 }
@@ -69,6 +79,7 @@ impl StageTimes {
         StageTimes {
             parts: std::array::from_fn(|_| Latency::new()),
             total: Latency::new(),
+            asked: 0,
             overruns: 0,
         }
     }
@@ -96,6 +107,7 @@ impl StageTimes {
             part.add(more);
         }
         self.total.add(&other.total);
+        self.asked += other.asked;
         self.overruns += other.overruns;
     }
 

@@ -204,6 +204,7 @@ impl<'a> Worker<'a> {
         let schedule = self.close_schedule();
         self.give_up();
         self.desk.ledger.settle();
+        self.desk.ledger.asked_stages(self.desk.sampler.picked());
         self.publish();
         let outcomes = &self.desk.ledger.outcomes;
         assert_eq!(outcomes.started, outcomes.ended(), "every call has one outcome: {outcomes:?}");

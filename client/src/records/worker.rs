@@ -194,6 +194,7 @@ impl<'a> RecordWorker<'a> {
         self.flow.close(self.now_ns, &self.desk.view);
         self.desk.tally.settle();
         self.desk.ledger.settle();
+        self.desk.ledger.asked_stages(self.desk.sampler.picked());
         self.publish();
         let outcomes = &self.desk.ledger.outcomes;
         assert_eq!(outcomes.started, outcomes.ended(), "every call has one outcome: {outcomes:?}");

@@ -9,6 +9,8 @@ use serde::Serialize;
 /// of the total.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct StageFigures {
+    /// Calls that asked for their stages, those of the warm-up too.
+    pub(crate) asked: u64,
     /// Calls that brought their stages.
     pub(crate) count: u64,
     pub(crate) decoded: PartFigures,
@@ -61,6 +63,7 @@ impl StageFigures {
         let [decoded, queued, taken, served, written, rest] = parts.map(PartFigures::from);
         let means = total.map(|total| total.mean).zip(mean_of_all_us);
         StageFigures {
+            asked: times.asked,
             count: total.map_or(0, |total| total.count),
             decoded,
             queued,

@@ -251,6 +251,22 @@ fn an_interrupt_at_a_stopped_server_does_not_wait_for_the_connect_timeout() {
     assert_eq!(ended.code, Some(130), "{ended:?}");
 }
 
+/// It stood at 100 % for as long as the last answers took.
+#[test]
+fn a_run_that_waits_for_its_last_answers_says_so() {
+    let peer = slow(Duration::from_millis(600));
+    let mut command = Command::new(crate::kit::PROGRAM);
+    let address = peer.address.to_string();
+    command.args(["--server", &address, "--server-stats", "off", "--clients", "1"]);
+    command.args(["--duration", "100ms", "--interval", "20ms", "--progress", "line"]);
+    let ended = Client::spawn(&mut command).end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let lines: Vec<&str> = ended.stderr.lines().collect();
+    let draining = lines.iter().filter(|line| line.contains("draining")).count();
+    assert!(0 < draining && draining < lines.len(), "{lines:?}");
+    assert!(lines.last().unwrap().contains("100.00 % (0.1 of 0.1 s, draining)"), "{lines:?}");
+}
+
 #[test]
 fn progress_elsewhere_than_on_a_terminal_is_plain_lines() {
     let (peer, reached) = reporting(50);

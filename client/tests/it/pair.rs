@@ -70,6 +70,8 @@ fn a_part_of_the_calls_is_sampled_and_every_reply_is_still_compared() {
         let count = json["stages_us"]["count"].as_u64().unwrap();
         assert!((400..=800).contains(&count), "{shape}: {count}");
     }
+    let text = pair.call("-n 100 --stages 1000000000").stdout;
+    assert!(text.contains("none: no call was picked to ask"), "{text}");
     let text = pair.call("-n 2000 --stages 3").stdout;
     assert!(text.contains("-- Stages ") && text.contains("sampled calls"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

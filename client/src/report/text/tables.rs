@@ -34,6 +34,9 @@ pub(super) fn schedule_first(page: &mut Page, report: &Report) {
         rate(reached),
         super::share(open.achieved_share)
     ));
+    if of_records.is_none() && !report.unanswered {
+        page.line("response times below, from when each call was due to its reply");
+    }
     page.line("");
 }
 
@@ -123,7 +126,11 @@ pub(super) fn rate(rate: Option<f64>) -> String {
 pub(super) fn stages(page: &mut Page, stages: &StageFigures) {
     page.section("Stages");
     if stages.count == 0 {
-        return page.field("sampled calls", "none brought stage times");
+        let why = match stages.asked {
+            0 => "none: no call was picked to ask for its stage times".to_owned(),
+            asked => format!("none of {} that asked brought stage times", grouped(asked)),
+        };
+        return page.field("sampled calls", why);
     }
     page.line(TABLE_HEAD);
     for (name, part) in stages.parts() {
