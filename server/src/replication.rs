@@ -29,7 +29,7 @@ pub struct Replication {
 }
 
 impl Replication {
-    /// One line per bound, to follow [`crate::limits::Limits::table`].
+    /// One line per bound, to follow the others, see [`crate::config::Config::limits_table`].
     pub fn table(&self) -> String {
         let rows = [
             ("--ack-timeout", format_duration(self.ack_timeout), "ack_timeouts"),
