@@ -71,6 +71,11 @@ impl OptionSet {
         self.0.insert((side, option.to_owned()), value);
     }
 
+    /// Leaves one out.
+    pub fn remove(&mut self, side: Side, option: &str) {
+        self.0.remove(&(side, option.to_owned()));
+    }
+
     /// One value.
     pub fn get(&self, side: Side, option: &str) -> Option<&Scalar> {
         self.0.get(&(side, option.to_owned()))

@@ -17,7 +17,7 @@ pub use matched::Matched;
 pub use record::{Followers, Record};
 pub use simulated::{keyed_setup, options as simulate_options};
 
-use crate::experiment::{self, Experiment, FileError, Group, Known, Mode, Peer, Point};
+use crate::experiment::{self, Experiment, FileError, Group, Known, Mode, Peer, Point, Side};
 use crate::folder::{About, Folder, host_value};
 use crate::options::RunOptions;
 use crate::predict;
@@ -206,7 +206,11 @@ impl Session {
     fn gate(&self) -> Result<()> {
         let mut gate = Vec::new();
         for group in self.experiment.groups.iter().filter(|group| group.mode != Mode::Simulated) {
-            for point in ends(group) {
+            for mut point in ends(group) {
+                if point.rate.is_some() {
+                    // How calls come says nothing without a rate, and is refused.
+                    point.options.remove(Side::Client, "arrivals");
+                }
                 let length = Length::of_gate(group, self.experiment.gate_calls);
                 let record = pair::run(&self.programs, &point, length)?;
                 let words = point.words(&group.knob.label);

@@ -21,6 +21,7 @@ rounds = 1
 duration = "300ms"
 warmup = "50ms"
 followers = 2
+client = { arrivals = "poisson" }
 rate = { share = 0.1, of = { group = "full", line = "acks=1", at = 1 } }
 knob = { option = "client.in-flight", values = [5] }
 lines = [
