@@ -230,6 +230,19 @@ impl<'a> Connection<'a> {
     }
 }
 
+/// Texts about lost connections that a worker keeps for the report.
+const NOTES_MAX: usize = 4;
+
+/// Keeps the text of a lost connection, once, as long as there is room.
+pub(crate) fn keep_note(notes: &mut Vec<String>, text: Option<String>) {
+    if let Some(text) = text
+        && notes.len() < NOTES_MAX
+        && !notes.contains(&text)
+    {
+        notes.push(text);
+    }
+}
+
 impl Lost {
     /// The loss that an error of the operating system means.
     pub(crate) fn by(error: &io::Error) -> Lost {

@@ -8,6 +8,7 @@ use crossbeam_utils::CachePadded;
 use echo_common::clock::now_ns;
 use mio::Waker;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// What a worker does with a free caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +39,15 @@ impl View {
     #[inline]
     pub(crate) fn in_window(&self, now_ns: u64) -> bool {
         (self.start_ns..self.end_ns).contains(&now_ns)
+    }
+
+    /// How long a worker may sleep that has nothing to do before `until_ns`: not beyond the moment
+    /// at which calls are given up. Rounded up to what a poll can wait for, so as not to turn in
+    /// vain.
+    pub(crate) fn sleep(&self, now_ns: u64, until_ns: u64) -> Duration {
+        let leave_ns = if self.phase == Phase::WarmUp { u64::MAX } else { self.leave_ns };
+        let ns = until_ns.min(leave_ns).saturating_sub(now_ns);
+        Duration::from_millis(ns.div_ceil(1_000_000))
     }
 }
 

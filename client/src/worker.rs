@@ -7,7 +7,7 @@ mod thinking;
 
 use crate::callers::{Callers, Rotation};
 use crate::connect::{Connected, WAKER};
-use crate::connection::{Connection, Desk, Lost, ReadEnd};
+use crate::connection::{Connection, Desk, Lost, ReadEnd, keep_note};
 use crate::control::{Control, Phase, View};
 use crate::conversation::{self, Framing};
 use crate::crew::RunEvent;
@@ -30,8 +30,6 @@ use std::sync::mpsc::Sender;
 use thinking::Thinking;
 
 const EVENTS_PER_TURN: usize = 1024;
-/// Texts about lost connections that a worker keeps for the report.
-const NOTES_MAX: usize = 4;
 
 /// What every worker of a run needs to know.
 #[derive(Debug)]
@@ -375,12 +373,7 @@ impl<'a> Worker<'a> {
         connection.end_all(Failure::Lost(lost.kind), now_ns, &mut self.desk.ledger);
         self.desk.ledger.connection_lost(lost.kind);
         self.flow.ended(open, 0, now_ns, &self.view);
-        if let Some(text) = lost.text
-            && self.notes.len() < NOTES_MAX
-            && !self.notes.contains(&text)
-        {
-            self.notes.push(text);
-        }
+        keep_note(&mut self.notes, lost.text);
         if self.job.fail_fast {
             self.stop_run();
         }

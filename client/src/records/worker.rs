@@ -9,7 +9,7 @@ use super::record::Shape;
 use super::settings::Settings;
 use super::tally::Tally;
 use crate::connect::{Connected, WAKER};
-use crate::connection::{Lost, ReadEnd};
+use crate::connection::{Lost, ReadEnd, keep_note};
 use crate::control::Phase;
 use crate::conversation::number;
 use crate::crew::RunEvent;
@@ -36,8 +36,6 @@ const EVENTS_PER_TURN: usize = 1024;
 const OWED_MAX: usize = 256 << 10;
 /// Writes of a connection in one go; calls that nobody answers would never end otherwise.
 const ROUNDS_PER_PUMP: usize = 16;
-/// Texts that a worker keeps for the report.
-const NOTES_MAX: usize = 4;
 
 /// The event loop's state.
 struct RecordWorker<'a> {
@@ -389,12 +387,7 @@ impl<'a> RecordWorker<'a> {
         self.desk.ledger.connection_lost(lost.kind);
         self.desk.tally.totals.unsent += self.desk.accumulator.lose(index);
         self.flow.ended(open, 0, now, &self.desk.view);
-        if let Some(text) = lost.text
-            && self.notes.len() < NOTES_MAX
-            && !self.notes.contains(&text)
-        {
-            self.notes.push(text);
-        }
+        keep_note(&mut self.notes, lost.text);
         self.stop_at_failure();
     }
 

@@ -4,7 +4,7 @@ mod sending;
 
 use super::one_way::OneWay;
 use crate::connect::{Connected, WAKER};
-use crate::connection::{Desk, Lost, ReadEnd};
+use crate::connection::{Desk, Lost, ReadEnd, keep_note};
 use crate::control::{Phase, View};
 use crate::conversation;
 use crate::crew::RunEvent;
@@ -32,8 +32,6 @@ const BATCH_BYTES: usize = 64 << 10;
 const BATCH_CALLS: usize = 512;
 /// Batches of one connection in a turn; then the others have theirs.
 const BATCHES_PER_TURN: usize = 4;
-/// Texts about lost connections that a worker keeps for the report.
-const NOTES_MAX: usize = 4;
 
 /// The event loop's state.
 pub(crate) struct UnansweredWorker<'a> {
@@ -232,12 +230,7 @@ impl<'a> UnansweredWorker<'a> {
         let ended = connection.end_all(failure, self.now_ns, &mut self.desk.ledger);
         self.flow.ended(ended, 0, self.now_ns, &self.view);
         self.ready.retain(|ready| *ready != index);
-        if let Some(text) = text
-            && self.notes.len() < NOTES_MAX
-            && !self.notes.contains(&text)
-        {
-            self.notes.push(text);
-        }
+        keep_note(&mut self.notes, text);
         self.stop_at_failure();
     }
 
@@ -321,14 +314,8 @@ impl<'a> UnansweredWorker<'a> {
         if !self.unfinished.is_empty() || more && self.may_start() {
             return Duration::ZERO;
         }
-        let mut until =
-            self.next_scan_ns.min(self.intervals.end_ns()).min(self.farewell.until_ns());
-        if self.view.phase != Phase::WarmUp {
-            until = until.min(self.view.leave_ns);
-        }
-        // Rounded up to what the poll can wait for, so as not to turn in vain.
-        let ns = until.saturating_sub(self.now_ns);
-        Duration::from_millis(ns.div_ceil(1_000_000))
+        let until_ns = self.next_scan_ns.min(self.intervals.end_ns()).min(self.farewell.until_ns());
+        self.view.sleep(self.now_ns, until_ns)
     }
 
     fn publish(&self) {

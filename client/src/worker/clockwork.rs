@@ -53,13 +53,8 @@ impl Worker<'_> {
         if !self.unfinished.is_empty() || behind && self.may_start() {
             return Duration::ZERO;
         }
-        let mut until = self.next_scan_ns.min(self.intervals.end_ns());
-        if self.view.phase != Phase::WarmUp {
-            until = until.min(self.view.leave_ns);
-        }
-        // Rounded up to what the poll can wait for, so as not to turn in vain.
-        let ns = until.saturating_sub(self.now_ns);
-        Duration::from_millis(ns.div_ceil(1_000_000))
+        let until_ns = self.next_scan_ns.min(self.intervals.end_ns());
+        self.view.sleep(self.now_ns, until_ns)
     }
 
     pub(super) fn is_finished(&self) -> bool {

@@ -46,14 +46,8 @@ impl RecordWorker<'_> {
         if !self.unfinished.is_empty() || behind {
             return Duration::ZERO;
         }
-        let mut until = self.next_scan_ns.min(self.intervals.end_ns());
-        until = until.min(self.farewell.until_ns());
-        if self.desk.view.phase != Phase::WarmUp {
-            until = until.min(self.desk.view.leave_ns);
-        }
-        // Rounded up to what the poll can wait for, so as not to turn in vain.
-        let ns = until.saturating_sub(self.now_ns);
-        Duration::from_millis(ns.div_ceil(1_000_000))
+        let until_ns = self.next_scan_ns.min(self.intervals.end_ns());
+        self.desk.view.sleep(self.now_ns, until_ns)
     }
 
     /// Whether nobody answers.
