@@ -75,17 +75,21 @@ pub(crate) const BLOCKS_MAX: usize = STAGES_LEN + EXECUTION_LEN + HELD_LEN;
 /// Where the flags are in a header.
 const FLAGS_AT: usize = 5;
 
+/// What is in a call's room for its stages: a server that does not fill it in is seen, because no
+/// call took so long.
+pub(crate) const STAGES_ROOM: [u8; STAGES_LEN] = [0xff; STAGES_LEN];
+
 /// How the calls of a run look on the wire.
 #[derive(Debug)]
 pub(crate) struct CallFrames {
     pub(crate) payload: Payload,
     /// Whether reply bytes are compared, or only counted.
     pub(crate) verify: bool,
-    /// Length, kind, flags and status of every call.
-    call_start: [u8; 8],
+    /// How every call begins.
+    calls: Starts,
     resp_size: Option<[u8; RESP_SIZE_LEN]>,
-    /// Length, kind, flags and status of every correct reply.
-    reply_start: [u8; 8],
+    /// How every correct reply begins.
+    replies: Starts,
     /// Calls have keys, and their replies say who executed them.
     keyed: bool,
 }
@@ -101,34 +105,34 @@ impl CallFrames {
         CallFrames {
             payload: Payload::new(payload_len, expected),
             verify,
-            call_start: start(Header::new(Kind::Call, flags, 0, extension, payload_len)),
+            calls: Starts::new(Kind::Call, flags, extension, payload_len),
             resp_size: reply_len.map(u32::to_be_bytes),
-            reply_start: start(Header::new(Kind::Reply, 0, 0, 0, expected)),
+            replies: Starts::new(Kind::Reply, 0, 0, expected),
             keyed: false,
         }
     }
 
     /// The same with further flags; that of how many hold the call is answered.
     pub(crate) fn with_flags(mut self, flags: u8) -> CallFrames {
-        self.call_start[FLAGS_AT] |= flags;
+        self.calls.plain[FLAGS_AT] |= flags;
+        self.calls.staged[FLAGS_AT] |= flags;
         self
     }
 
     /// The same with keys.
     pub(crate) fn with_keys(mut self) -> CallFrames {
         let expected = self.reply_len();
-        let flags = self.call_start[FLAGS_AT] | FLAG_HAS_KEY | FLAG_WANT_EXECUTION;
+        let flags = self.calls.plain[FLAGS_AT] | FLAG_HAS_KEY | FLAG_WANT_EXECUTION;
         let extensions = KEY_LEN + self.resp_size.map_or(0, |size| size.len());
-        let call = Header::new(Kind::Call, flags, 0, extensions, self.payload.len());
-        let reply = Header::new(Kind::Reply, FLAG_WANT_EXECUTION, 0, EXECUTION_LEN, expected);
-        (self.call_start, self.reply_start) = (start(call), start(reply));
+        self.calls = Starts::new(Kind::Call, flags, extensions, self.payload.len());
+        self.replies = Starts::new(Kind::Reply, FLAG_WANT_EXECUTION, EXECUTION_LEN, expected);
         self.keyed = true;
         self
     }
 
     /// Whether calls ask how many hold them.
     pub(crate) fn ask_holders(&self) -> bool {
-        self.call_start[FLAGS_AT] & FLAG_WANT_HELD != 0
+        self.calls.plain[FLAGS_AT] & FLAG_WANT_HELD != 0
     }
 
     /// Whether calls have keys.
@@ -148,18 +152,20 @@ impl CallFrames {
         FRAME_MAX_DEFAULT.max(self.reply_len() + BLOCKS_MAX + HEADER_LEN)
     }
 
-    /// The id, if `head` is that of a reply of the right length without extensions.
+    /// The id, if `head` is that of a reply of the right length that brings no stages.
     #[inline]
     pub(crate) fn correct_reply_id(&self, head: &[u8; HEADER_LEN]) -> Option<u64> {
-        let (start, id) = head.split_at(8);
-        if start != self.reply_start {
-            return None;
-        }
-        id.first_chunk().map(|id| u64::from_be_bytes(*id))
+        id_behind(&self.replies.plain, head)
+    }
+
+    /// The id, if `head` is that of a reply of the right length that brings stages, as it must.
+    #[inline]
+    pub(crate) fn staged_reply_id(&self, head: &[u8; HEADER_LEN]) -> Option<u64> {
+        id_behind(&self.replies.staged, head).filter(|&id| wants_stages(id))
     }
 
     /// Whether `bytes` are right as bytes `position..` of the reply to `id`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn matches(&self, id: u64, position: usize, bytes: &[u8]) -> bool {
         !self.verify || self.payload.matches(id, position, bytes)
     }
@@ -172,22 +178,28 @@ impl Frames for CallFrames {
     }
 
     #[inline]
-    fn head_len(&self, _: u64) -> usize {
+    fn head_len(&self, id: u64) -> usize {
         let key_len = if self.keyed { KEY_LEN } else { 0 };
-        HEADER_LEN + key_len + self.resp_size.map_or(0, |size| size.len())
+        let room_len = if wants_stages(id) { STAGES_LEN } else { 0 };
+        HEADER_LEN + key_len + room_len + self.resp_size.map_or(0, |size| size.len())
     }
 
     #[inline(always)]
     fn put_head(&self, id: u64, key: Option<&Key>, out: &mut Vec<u8>) {
         let mut head = [0; HEADER_LEN];
-        head[..8].copy_from_slice(&self.call_start);
+        let wants_stages = wants_stages(id);
+        head[..8].copy_from_slice(if wants_stages {
+            &self.calls.staged
+        } else {
+            &self.calls.plain
+        });
         head[8..].copy_from_slice(&id.to_be_bytes());
-        if wants_stages(id) {
-            head[FLAGS_AT] |= FLAG_WANT_STAGES;
-        }
         out.extend_from_slice(&head);
         if let Some(key) = key {
             out.extend_from_slice(&key.encode());
+        }
+        if wants_stages {
+            out.extend_from_slice(&STAGES_ROOM);
         }
         if let Some(size) = &self.resp_size {
             out.extend_from_slice(size);
@@ -229,6 +241,33 @@ impl<'a> SliceList<'a> {
     }
 }
 
-fn start(header: Header) -> [u8; 8] {
-    *header.encode().first_chunk().expect("a header has more than 8 bytes")
+/// Length, kind, flags and status of frames that differ in nothing else than their stages.
+#[derive(Debug)]
+struct Starts {
+    plain: [u8; 8],
+    /// With stages, or room for them.
+    staged: [u8; 8],
+}
+
+impl Starts {
+    fn new(kind: Kind, flags: u8, extensions: usize, payload: usize) -> Starts {
+        let start = |flags, extensions| {
+            let header = Header::new(kind, flags, 0, extensions, payload).encode();
+            *header.first_chunk().expect("a header has more than 8 bytes")
+        };
+        Starts {
+            plain: start(flags, extensions),
+            staged: start(flags | FLAG_WANT_STAGES, extensions + STAGES_LEN),
+        }
+    }
+}
+
+/// The id in `head`, if it begins with `start`.
+#[inline]
+fn id_behind(start: &[u8; 8], head: &[u8; HEADER_LEN]) -> Option<u64> {
+    let (front, id) = head.split_first_chunk()?;
+    if front != start {
+        return None;
+    }
+    id.first_chunk().map(|id| u64::from_be_bytes(*id))
 }

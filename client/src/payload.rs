@@ -62,7 +62,7 @@ impl Payload {
 
     /// Whether `bytes` are what the reply to `id` must hold from `position` on. The bytes must not
     /// reach past the reply's length.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn matches(&self, id: u64, position: usize, bytes: &[u8]) -> bool {
         if position == 0
             && bytes.len() == self.len
@@ -73,6 +73,7 @@ impl Payload {
         self.matches_in_pieces(id, position, bytes)
     }
 
+    #[inline(never)]
     fn matches_in_pieces(&self, id: u64, mut position: usize, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() {
             let expected = self.reply_piece(id, position, bytes.len());

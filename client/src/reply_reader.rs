@@ -1,16 +1,19 @@
 //! Bytes from the server to ended calls, in the native framing. A reply is compared as it arrives:
 //! what is kept between two reads is at most one header, or how much of a body is still to come.
 
-use crate::call_frames::{BLOCKS_MAX, CallFrames};
+use crate::call_frames::CallFrames;
 use crate::call_table::{CallTable, EndedCall, Found, wants_stages};
 use crate::faulty::Wrong;
 use crate::outcome::{Failure, Ledger};
 use crate::reason::Reason;
 use echo_common::wire::native::{
     BODY_MIN, CONNECTION_ID, EXECUTION_LEN, Execution, FLAG_WANT_EXECUTION, FLAG_WANT_HELD,
-    FLAG_WANT_STAGES, HEADER_LEN, HELD_LEN, Header, HeaderError, Held, Kind, STAGES_LEN, Stages,
+    FLAG_WANT_STAGES, HEADER_LEN, Header, HeaderError, Kind, Stages,
 };
 use thiserror::Error;
+
+mod blocks;
+use blocks::Blocks;
 
 /// Bytes kept of an error frame's text.
 pub(crate) const ERROR_TEXT_MAX: usize = 256;
@@ -60,15 +63,6 @@ enum Content {
     Blocks { blocks: Blocks, position: usize, matched: bool },
     /// An error frame's status and the beginning of its text.
     Error { status: u16, text: Vec<u8> },
-}
-
-/// The blocks of a reply, as far as they came.
-#[derive(Debug)]
-struct Blocks {
-    bytes: [u8; BLOCKS_MAX],
-    known: usize,
-    len: usize,
-    flags: u8,
 }
 
 /// What reading needs to know and to write to.
@@ -155,13 +149,39 @@ fn whole_replies<'b>(mut bytes: &'b [u8], frames: &CallFrames, to: &mut Reading<
             return bytes;
         };
         let Some(id) = frames.correct_reply_id(head) else {
-            return bytes;
+            let Some(rest) = whole_staged_reply(bytes, frames, to) else {
+                return bytes;
+            };
+            bytes = rest;
+            continue;
         };
         let matched = frames.matches(id, 0, payload);
         end_reply(id, matched, to);
         bytes = rest;
     }
     bytes
+}
+
+/// The same for one reply that brings its stages, if that is what lies there.
+#[inline(never)]
+fn whole_staged_reply<'b>(
+    bytes: &'b [u8],
+    frames: &CallFrames,
+    to: &mut Reading<'_>,
+) -> Option<&'b [u8]> {
+    let (head, behind) = bytes.split_first_chunk()?;
+    let id = frames.staged_reply_id(head)?;
+    let (block, behind) = behind.split_first_chunk()?;
+    let (payload, rest) = behind.split_at_checked(frames.reply_len())?;
+    match (to.table.end(id), frames.matches(id, 0, payload)) {
+        (Found::Open(call), true) => {
+            to.ledger.ok(call, to.now_ns);
+            to.ledger.staged(call, &Stages::decode(block), to.now_ns);
+        }
+        (Found::Open(call), false) => mismatch(id, call, to),
+        (other, _) => not_open(id, other, to),
+    }
+    Some(rest)
 }
 
 /// The same for replies that say who executed their call.
@@ -349,41 +369,6 @@ fn end_with_blocks(id: u64, blocks: Option<&Blocks>, to: &mut Reading<'_>) {
         }
         (Found::Open(call), None) => mismatch(id, call, to),
         (other, _) => again(id, other, to),
-    }
-}
-
-impl Blocks {
-    fn of(flags: u8) -> Blocks {
-        let stages = if flags & FLAG_WANT_STAGES != 0 { STAGES_LEN } else { 0 };
-        let execution = if flags & FLAG_WANT_EXECUTION != 0 { EXECUTION_LEN } else { 0 };
-        let held = if flags & FLAG_WANT_HELD != 0 { HELD_LEN } else { 0 };
-        let len = stages + execution + held;
-        Blocks { bytes: [0; BLOCKS_MAX], known: 0, len, flags }
-    }
-
-    /// Takes what belongs to the blocks, and returns the rest.
-    fn take<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
-        let (front, rest) = bytes.split_at(bytes.len().min(self.len - self.known));
-        self.bytes[self.known..self.known + front.len()].copy_from_slice(front);
-        self.known += front.len();
-        rest
-    }
-
-    fn stages(&self) -> Option<Stages> {
-        let has = self.flags & FLAG_WANT_STAGES != 0;
-        self.bytes.first_chunk().filter(|_| has).map(Stages::decode)
-    }
-
-    fn execution(&self) -> Option<Execution> {
-        let has = self.flags & FLAG_WANT_EXECUTION != 0;
-        let held = if self.flags & FLAG_WANT_HELD != 0 { HELD_LEN } else { 0 };
-        let block = self.bytes[..self.len - held].last_chunk();
-        block.filter(|_| has).map(Execution::decode)
-    }
-
-    fn held(&self) -> Option<Held> {
-        let has = self.flags & FLAG_WANT_HELD != 0;
-        self.bytes[..self.len].last_chunk().filter(|_| has).map(Held::decode)
     }
 }
 

@@ -67,6 +67,9 @@ pub(crate) const PARTS: usize = 6;
 pub(crate) struct StageTimes {
     parts: [Latency; PARTS],
     total: Latency,
+    /// Calls that are not in the recorders yet: by the part they were recorded, each time into a
+    /// histogram that is not in the cache.
+    waiting: Vec<[u64; PARTS + 1]>,
     /// Calls that asked for their stages, those of the warm-up too.
     pub(crate) asked: u64,
     /// Calls whose stages came to more than their latency; the rest counts as 0 then.
@@ -79,6 +82,7 @@ impl StageTimes {
         StageTimes {
             parts: std::array::from_fn(|_| Latency::new()),
             total: Latency::new(),
+            waiting: Vec::with_capacity(WAITING_MAX),
             asked: 0,
             overruns: 0,
         }
@@ -86,22 +90,26 @@ impl StageTimes {
 
     /// Adds a call that took `latency_ns`, of which the server had these.
     pub(crate) fn record(&mut self, stages: &Stages, latency_ns: u64) {
-        let stages = stages.all().map(u64::from);
-        let in_server: u64 = stages.iter().sum();
+        let [decoded, queued, taken, served, written] = stages.all().map(u64::from);
+        let in_server = decoded + queued + taken + served + written;
         self.overruns += u64::from(in_server > latency_ns);
         let rest = latency_ns.saturating_sub(in_server);
-        for (part, ns) in self.parts.iter_mut().zip(stages.into_iter().chain([rest])) {
-            part.record(ns);
+        self.waiting.push([decoded, queued, taken, served, written, rest, latency_ns]);
+        if self.waiting.len() == WAITING_MAX {
+            self.settle();
         }
-        self.total.record(latency_ns);
     }
 
     /// Completes the recorders.
     pub(crate) fn settle(&mut self) {
-        self.parts.iter_mut().chain([&mut self.total]).for_each(Latency::settle);
+        for (column, recorder) in self.parts.iter_mut().chain([&mut self.total]).enumerate() {
+            self.waiting.iter().for_each(|call| recorder.record(call[column]));
+            recorder.settle();
+        }
+        self.waiting.clear();
     }
 
-    /// Adds what another worker sampled.
+    /// Adds what another worker sampled and settled.
     pub(crate) fn add(&mut self, other: &StageTimes) {
         for (part, more) in self.parts.iter_mut().zip(&other.parts) {
             part.add(more);
@@ -113,10 +121,14 @@ impl StageTimes {
 
     /// The figures of each part, of the calls as wholes, and how many calls were overrun.
     pub(crate) fn summary(&mut self) -> ([Option<Summary>; PARTS], Option<Summary>, u64) {
+        self.settle();
         let parts = self.parts.each_mut().map(Latency::summary);
         (parts, self.total.summary(), self.overruns)
     }
 }
+
+/// Calls until the recorders are completed; 224 KiB of them.
+const WAITING_MAX: usize = 4096;
 
 #[cfg(test)]
 mod tests {
@@ -140,8 +152,8 @@ mod tests {
     proptest! {
         #[test]
         fn the_parts_of_a_call_add_up_to_its_latency(
-            calls in prop::collection::vec((any::<[u16; 5]>(), 0u64..1_000_000), 1..50),
-            cut in 0usize..50,
+            calls in prop::collection::vec((any::<[u16; 5]>(), 0u64..1_000_000), 1..700),
+            cut in 0usize..700,
         ) {
             let of = |calls: &[([u16; 5], u64)]| {
                 let mut times = StageTimes::new();

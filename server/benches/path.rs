@@ -114,7 +114,7 @@ fn encode(criterion: &mut Criterion) {
     group.bench_function("32_in_place", |bench| {
         let own = || BytesMut::from(&calls[..]);
         let encode = |frames| {
-            replies.push_in_place(frames, CALLS);
+            replies.push_in_place(frames);
             assert_eq!(replies.bytes(), calls.len());
             replies.clear();
         };

@@ -1,7 +1,7 @@
 //! Doors for `benches/` to the private steps of a call's path; nothing else goes through them.
 
 use crate::frame_check::check;
-use crate::handler::echo_in_place;
+use crate::handler::echo;
 use crate::limits::ReadLimits;
 use crate::outbox::{Appended, Flushed, Outbox};
 use crate::owed::Owed;
@@ -38,9 +38,9 @@ impl Replies {
         self.0.push_small(header, body);
     }
 
-    /// Adds the replies that `count` plain calls become where they are.
-    pub fn push_in_place(&mut self, frames: BytesMut, count: u32) {
-        echo_in_place(frames, count, &mut self.0);
+    /// Adds the replies that calls become where they are.
+    pub fn push_in_place(&mut self, mut frames: BytesMut) {
+        echo::push(&mut frames, &mut self.0, Default::default);
     }
 
     /// Bytes added.

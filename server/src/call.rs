@@ -17,7 +17,7 @@ pub struct Calls {
     /// Whole frames, one behind the other; the reader has checked every header. In a run of Hadoop
     /// RPC these are packets, and some between the calls may be something else.
     pub frames: BytesMut,
-    /// Every call is without flags, so that its frame has the shape of an echo's reply.
+    /// Every call is without flags, so that none has a key.
     pub plain: bool,
     /// Number of calls in `frames`, at least 1.
     pub count: u32,
@@ -124,7 +124,14 @@ pub(crate) fn header_at(frames: &[u8]) -> Header {
 pub(crate) fn extensions_len(header: &Header) -> usize {
     let resp_size_len =
         if header.flags & native::FLAG_RESP_SIZE != 0 { native::RESP_SIZE_LEN } else { 0 };
-    key_len(header) + resp_size_len
+    before_resp_size(header) + resp_size_len
+}
+
+/// Bytes of the key, and of the room for stages.
+fn before_resp_size(header: &Header) -> usize {
+    let room_len =
+        if header.flags & native::FLAG_WANT_STAGES != 0 { native::STAGES_LEN } else { 0 };
+    key_len(header) + room_len
 }
 
 /// Bytes of the first extension, the key.
@@ -143,7 +150,7 @@ pub(crate) fn asked_reply_len(header: &Header, rest: &[u8]) -> Option<usize> {
     if header.flags & native::FLAG_RESP_SIZE == 0 {
         return None;
     }
-    let word = rest.get(key_len(header)..)?.first_chunk::<{ native::RESP_SIZE_LEN }>()?;
+    let word = rest.get(before_resp_size(header)..)?.first_chunk::<{ native::RESP_SIZE_LEN }>()?;
     Some(u32::from_be_bytes(*word) as usize)
 }
 

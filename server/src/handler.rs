@@ -10,16 +10,17 @@ use crate::reply_head::ReplyHead;
 use crate::responder::Responder;
 use crate::service::{Call, Reply, Service};
 use crate::snapshot::Snapshots;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use echo_common::clock;
 use echo_common::wire::native::{
-    Execution, FLAG_WANT_EXECUTION, FLAG_WANT_STAGES, HEADER_LEN, Header, Kind, LENGTH_LEN,
-    STAGES_LEN, Stages, Status, error_frame,
+    Execution, FLAG_WANT_EXECUTION, FLAG_WANT_STAGES, HEADER_LEN, Header, Kind, STAGES_LEN, Stages,
+    Status, error_frame,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 mod acked;
+pub(crate) mod echo;
 mod hadoop;
 pub(crate) use acked::Acking;
 
@@ -29,7 +30,7 @@ pub(crate) struct Executor {
     snapshots: Arc<Snapshots>,
     cost: HandlerCost,
     hadoop: Arc<Hadoop>,
-    /// Plain calls become their own replies.
+    /// Calls that want no more than an echo become their own replies.
     in_place: bool,
     responder: Responder,
     /// When this batch was taken, if some call in it asks for its stages.
@@ -142,12 +143,18 @@ impl Executor {
             return self.serve_hadoop(&client, calls, meters);
         }
         let mut replies = self.responder.scratch();
-        let frames = std::mem::take(&mut calls.frames);
-        if calls.plain && self.in_place {
-            echo_in_place(frames, calls.count, &mut replies);
-            return self.leave(calls, replies, meters);
+        let mut frames = std::mem::take(&mut calls.frames);
+        if self.in_place {
+            echo::push(&mut frames, &mut replies, || self.stages(&calls));
         }
-        let frames = frames.freeze();
+        if !frames.is_empty() {
+            self.serve_each(&calls, frames.freeze(), &mut replies, meters);
+        }
+        self.leave(calls, replies, meters);
+    }
+
+    /// Serves calls of a run one by one.
+    fn serve_each(&mut self, calls: &Calls, frames: Bytes, replies: &mut Owed, meters: &OutMeters) {
         if frames.len() < LARGE_BODY {
             replies.reserve(frames.len());
         }
@@ -155,14 +162,13 @@ impl Executor {
         while at < frames.len() {
             let served = catch_unwind(AssertUnwindSafe(|| {
                 while at < frames.len() {
-                    at += self.serve_one(&calls, &frames, at, &mut replies);
+                    at += self.serve_one(calls, &frames, at, replies);
                 }
             }));
             if served.is_err() {
-                at += self.fail_one(&frames, at, &mut replies, meters);
+                at += self.fail_one(&frames, at, replies, meters);
             }
         }
-        self.leave(calls, replies, meters);
     }
 
     /// Serves the call at `at`; returns its length. Nothing of its reply is in `replies` unless
@@ -207,7 +213,11 @@ impl Executor {
     ) -> ReplyHead {
         let mut head = ReplyHead::new(call.id);
         if call.flags & FLAG_WANT_STAGES != 0 {
-            head.add_stages(&self.stages(calls, reply, replies));
+            let (stages, served_ns) = self.stages(calls);
+            head.add_stages(&stages);
+            if !matches!(reply, Reply::Failed(..)) {
+                replies.expect_write_time(HEADER_LEN + STAGES_LEN - 4, served_ns);
+            }
         }
         if call.flags & FLAG_WANT_EXECUTION != 0 {
             self.execution.number += 1;
@@ -216,23 +226,21 @@ impl Executor {
         head
     }
 
-    /// How long a call that is served now has spent in each stage; the time until the write is
-    /// filled in by `replies`.
+    /// How long a call that is served now has spent in each stage, and the time; how long it waits
+    /// for its write is filled in then.
     #[cold]
-    fn stages(&self, calls: &Calls, reply: &Reply<'_>, replies: &mut Owed) -> Stages {
+    fn stages(&self, calls: &Calls) -> (Stages, u64) {
         let stamps = calls.stamps.unwrap_or_default();
         let served_ns = clock::now_ns();
         let between = |from: u64, to: u64| saturated(clock::elapsed_ns(from, to));
-        if !matches!(reply, Reply::Failed(..)) {
-            replies.expect_write_time(HEADER_LEN + STAGES_LEN - 4, served_ns);
-        }
-        Stages {
+        let stages = Stages {
             decoded_ns: between(calls.read_ns, stamps.decoded_ns),
             queued_ns: between(stamps.decoded_ns, stamps.queued_ns),
             taken_ns: between(stamps.queued_ns, self.taken_ns),
             served_ns: between(self.taken_ns, served_ns),
             written_ns: 0,
-        }
+        };
+        (stages, served_ns)
     }
 
     fn stats(&self, header: &Header, replies: &mut Owed) {
@@ -260,25 +268,6 @@ impl Executor {
         header.frame_len()
     }
 }
-
-/// Turns plain calls into the replies of an echo where they are: only the kind differs.
-pub(crate) fn echo_in_place(mut frames: BytesMut, count: u32, replies: &mut Owed) {
-    let mut at = 0;
-    while let Some(word) = frames[at..].first_chunk::<LENGTH_LEN>() {
-        let length = LENGTH_LEN + u32::from_be_bytes(*word) as usize;
-        frames[at + LENGTH_LEN] = Kind::Reply as u8;
-        at += length;
-    }
-    if frames.len() < COPIED_BELOW {
-        replies.push_copied(&frames, count);
-    } else {
-        replies.push_replies(frames.freeze(), count);
-    }
-}
-
-/// Shorter runs are copied into the reply buffer, which neighbours share, instead of being kept by
-/// reference.
-const COPIED_BELOW: usize = 1024;
 
 /// Adds the frame of one reply; `head` makes its header for a body length.
 #[inline]
@@ -318,36 +307,5 @@ pub(crate) fn run(taker: usize, queue: &CallQueue, mut executor: Executor, meter
         meters.calls.add(batch.iter().map(|run| u64::from(run.count)).sum());
         let stamped = batch.iter().any(|run| run.stamps.is_some());
         executor.serve(batch.drain(..), stamped, &meters.out);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn plain_calls_become_their_replies_whether_copied_or_kept() {
-        for lengths in [vec![0], vec![128, 0, 1], vec![128; 32], vec![COPIED_BELOW], vec![70_000]] {
-            let mut calls = BytesMut::new();
-            let mut expected = Vec::new();
-            for (id, length) in lengths.iter().enumerate() {
-                let body: Vec<u8> = (0..*length).map(|i| (i + id) as u8).collect();
-                let head = |kind| Header::new(kind, 0, id as u64, 0, *length).encode();
-                calls.extend_from_slice(&head(Kind::Call));
-                calls.extend_from_slice(&body);
-                expected.extend_from_slice(&head(Kind::Reply));
-                expected.extend_from_slice(&body);
-            }
-            let mut replies = Owed::default();
-            echo_in_place(calls, lengths.len() as u32, &mut replies);
-            assert_eq!(replies.replies() as usize, lengths.len());
-            let mut written = Vec::new();
-            let (_, result) = replies.write_to(|pieces| {
-                pieces.iter().for_each(|piece| written.extend_from_slice(piece));
-                Ok(pieces.iter().map(|piece| piece.len()).sum())
-            });
-            assert!(result.is_ok());
-            assert_eq!(written, expected, "{lengths:?}");
-        }
     }
 }

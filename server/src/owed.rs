@@ -1,7 +1,7 @@
-//! Reply bytes on their way out: small replies side by side in one buffer, large bodies as they
-//! came, without a copy.
+//! Reply bytes on their way out: small replies side by side in one buffer; large bodies, and runs
+//! of calls that became replies, without a copy.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use echo_common::clock;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -17,6 +17,8 @@ const PIECES_MAX: usize = 16;
 
 enum Piece {
     Gathered(Vec<u8>),
+    /// Calls that became their replies.
+    InPlace(BytesMut),
     Large(Bytes),
 }
 
@@ -30,7 +32,17 @@ impl Segment {
     fn as_slice(&self) -> &[u8] {
         match &self.bytes {
             Piece::Gathered(bytes) => bytes,
+            Piece::InPlace(bytes) => bytes,
             Piece::Large(bytes) => bytes,
+        }
+    }
+
+    /// The same, where replies are and not what they refer to.
+    fn as_mut_slice(&mut self) -> Option<&mut [u8]> {
+        match &mut self.bytes {
+            Piece::Gathered(bytes) => Some(bytes),
+            Piece::InPlace(bytes) => Some(bytes),
+            Piece::Large(_) => None,
         }
     }
 }
@@ -123,20 +135,20 @@ impl Owed {
         self.bytes += replies.len();
     }
 
-    /// Adds `count` replies by reference to their bytes.
-    pub(crate) fn push_replies(&mut self, replies: Bytes, count: u32) {
+    /// Adds the first `count` replies, as they are.
+    pub(crate) fn push_in_place(&mut self, replies: BytesMut, count: u32) {
+        assert!(self.segments.is_empty(), "words that are expected were counted from the front");
         self.bytes += replies.len();
-        self.segments.push_back(Segment { bytes: Piece::Large(replies), replies: count });
+        self.segments.push_back(Segment { bytes: Piece::InPlace(replies), replies: count });
     }
 
     /// Copies what is small and kept by reference: what waits for a peer that takes nothing must
     /// not hold on to blocks that it shares with others' calls.
     pub(crate) fn compact(&mut self) {
         for segment in &mut self.segments {
-            if let Piece::Large(bytes) = &segment.bytes
-                && bytes.len() < LARGE_BODY
-            {
-                segment.bytes = Piece::Gathered(bytes.to_vec());
+            let is_gathered = matches!(segment.bytes, Piece::Gathered(_));
+            if !is_gathered && segment.as_slice().len() < LARGE_BODY {
+                segment.bytes = Piece::Gathered(segment.as_slice().to_vec());
             }
         }
     }
@@ -274,9 +286,8 @@ impl Owed {
         }
         let now_ns = clock::now_ns();
         for block in self.unwritten.drain(..) {
-            if let Some(Segment { bytes: Piece::Gathered(bytes), .. }) =
-                self.segments.get_mut(block.segment)
-            {
+            let segment = self.segments.get_mut(block.segment);
+            if let Some(bytes) = segment.and_then(Segment::as_mut_slice) {
                 let waited_ns = saturated(clock::elapsed_ns(block.served_ns, now_ns));
                 bytes[block.at..block.at + 4].copy_from_slice(&waited_ns.to_be_bytes());
             }

@@ -4,7 +4,7 @@
 use super::call::Content;
 use super::desk::Desk;
 use super::record::{Name, Shape};
-use crate::call_frames::BLOCKS_MAX;
+use crate::call_frames::{BLOCKS_MAX, STAGES_ROOM};
 use crate::call_table::{CallTable, EndedCall, Found, slot_of, wants_stages};
 use crate::connection::ReadEnd;
 use crate::faulty::{RecordName, Wrong};
@@ -89,9 +89,12 @@ impl Connection {
     pub(super) fn start(&mut self, call: Content, now_ns: u64, desk: &mut Desk<'_>) {
         let measured = call.is_measured();
         let id = self.table.start(now_ns, measured, desk.sampler.pick());
-        let flags = desk.flags | if wants_stages(id) { FLAG_WANT_STAGES } else { 0 };
+        let (flag, room) =
+            if wants_stages(id) { (FLAG_WANT_STAGES, &STAGES_ROOM[..]) } else { (0, &[][..]) };
         let bytes = call.records * desk.shape.len();
-        self.out.extend_from_slice(&Header::new(Kind::Call, flags, id, 0, bytes).encode());
+        let header = Header::new(Kind::Call, desk.flags | flag, id, room.len(), bytes);
+        self.out.extend_from_slice(&header.encode());
+        self.out.extend_from_slice(room);
         call.put(desk.shape, &mut self.out);
         desk.ledger.started(1, measured, now_ns);
         desk.tally.sent(&call);

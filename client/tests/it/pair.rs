@@ -3,9 +3,11 @@
 use crate::kit::{Client, Ended, PROGRAM, Peer, Talk, frame, outcome, run};
 use clap::Parser;
 use echo_common::pinning;
+use echo_common::wire::native::{FLAG_WANT_STAGES, STAGES_LEN};
 use echo_server::options::Options;
 use echo_server::server::{Server, Stopper};
 use serde_json::Value;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::process::Command;
 
@@ -104,8 +106,8 @@ fn an_older_server_that_refuses_stage_times_is_said_in_one_line() {
 fn replies_without_stages_are_right_but_not_sampled() {
     let peer = Peer::start(|mut talk: Talk| {
         while let Some(call) = talk.next() {
-            use std::io::Write;
-            let bytes = frame(2, 0, call.id, &call.payload);
+            let room = if call.flags & FLAG_WANT_STAGES != 0 { STAGES_LEN } else { 0 };
+            let bytes = frame(2, 0, call.id, &call.payload[room..]);
             if talk.stream.write_all(&bytes).is_err() {
                 return;
             }
@@ -114,6 +116,29 @@ fn replies_without_stages_are_right_but_not_sampled() {
     let json = run(&peer, "-n 100 --stages 2").json();
     assert_eq!((outcome(&json, "ok"), &json["stages_us"]["count"]), (100, &Value::from(0)));
     assert_eq!(json["stages_us"]["rest"]["mean"], Value::Null);
+}
+
+/// It sends every frame back but for its kind, so that a reply has the room of its call as it was.
+#[test]
+fn room_that_a_server_does_not_fill_is_not_taken_for_stages() {
+    let peer = Peer::start(|mut talk: Talk| {
+        while let Some(call) = talk.next() {
+            let mut bytes = frame(2, 0, call.id, &call.payload);
+            bytes[5] = call.flags;
+            if talk.stream.write_all(&bytes).is_err() {
+                return;
+            }
+        }
+    });
+    let json = run(&peer, "-n 100 --stages 2").json();
+    let stages = &json["stages_us"];
+    assert!(
+        stages["count"].as_u64() > Some(0) && stages["overruns"] == stages["count"],
+        "{stages}"
+    );
+    let checks = json["checks"].as_array().expect("an array");
+    let check = checks.iter().find(|check| check["name"] == "stages_add_up").expect("a check");
+    assert_eq!(check["ok"], false, "{check}");
 }
 
 #[test]

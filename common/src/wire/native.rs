@@ -23,7 +23,8 @@ pub const FRAME_MAX_DEFAULT: usize = (16 << 20) + 64;
 pub const FLAG_ACKS_ALL: u8 = 0x01;
 /// Flag: a u64 key and a u64 key sequence follow the header.
 pub const FLAG_HAS_KEY: u8 = 0x02;
-/// Flag: the call asks for stage durations, the reply carries them.
+/// Flag: the call asks for stage durations and has [`STAGES_LEN`] bytes of room for them, whatever
+/// is in these; the reply carries them.
 pub const FLAG_WANT_STAGES: u8 = 0x04;
 /// Flag: a u32 follows the header, the payload length that the reply shall have.
 pub const FLAG_RESP_SIZE: u8 = 0x08;
@@ -52,7 +53,9 @@ pub const SINCE_LEN: usize = 8;
 /// The id of a [`Kind::Join`] frame that only asks who is there.
 pub const WHO_ID: u64 = 0;
 
-/// Bytes of the block that a reply with [`FLAG_WANT_STAGES`] carries behind its header.
+/// Bytes of the block that a reply with [`FLAG_WANT_STAGES`] carries behind its header, and of the
+/// room for it in the call: a call that asks for nothing else is as long as its reply, and becomes
+/// it where it is.
 pub const STAGES_LEN: usize = 20;
 
 /// How long a call spent in each stage of the server, in nanoseconds (at most 4.29 s each).

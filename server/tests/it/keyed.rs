@@ -74,8 +74,9 @@ fn extensions_of_calls_and_blocks_of_replies_stand_in_the_order_of_their_flags()
     let server = Server::start(&[("--dispatch", "keyed")]);
     let mut peer = Peer::open(server.address);
     let flags = FLAG_HAS_KEY | FLAG_WANT_STAGES | FLAG_RESP_SIZE | FLAG_WANT_EXECUTION;
-    let header = Header::new(Kind::Call, flags, 9, KEY_LEN + RESP_SIZE_LEN, 3);
-    let call = [&header.encode()[..], &key(5, 1).encode(), &7u32.to_be_bytes(), b"abc"].concat();
+    let header = Header::new(Kind::Call, flags, 9, KEY_LEN + STAGES_LEN + RESP_SIZE_LEN, 3);
+    let (key, room, length) = (key(5, 1).encode(), [0xee; STAGES_LEN], 7u32.to_be_bytes());
+    let call = [&header.encode()[..], &key, &room, &length, b"abc"].concat();
     peer.send(&call);
     let frame = peer.frame().expect("a reply");
     assert_eq!((frame.id, frame.flags), (9, FLAG_WANT_STAGES | FLAG_WANT_EXECUTION));
@@ -86,9 +87,14 @@ fn extensions_of_calls_and_blocks_of_replies_stand_in_the_order_of_their_flags()
 }
 
 #[test]
-fn a_frame_too_short_for_its_key_is_refused() {
+fn a_frame_too_short_for_its_extensions_is_refused() {
     let server = Server::start(&[]);
-    for (flags, rest) in [(FLAG_HAS_KEY, KEY_LEN - 1), (FLAG_HAS_KEY | FLAG_RESP_SIZE, KEY_LEN)] {
+    for (flags, rest) in [
+        (FLAG_HAS_KEY, KEY_LEN - 1),
+        (FLAG_HAS_KEY | FLAG_RESP_SIZE, KEY_LEN),
+        (FLAG_WANT_STAGES, STAGES_LEN - 1),
+        (FLAG_HAS_KEY | FLAG_WANT_STAGES, KEY_LEN),
+    ] {
         let mut peer = Peer::open(server.address);
         peer.send(&Header::new(Kind::Call, flags, 1, rest, 0).encode());
         peer.expect_error(u64::MAX, Status::Malformed);

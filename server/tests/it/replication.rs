@@ -19,7 +19,9 @@ const ACKS_ALL: u8 = FLAG_ACKS_ALL | FLAG_WANT_HELD;
 
 /// A call with flags that have no extension.
 fn flagged(flags: u8, id: u64, payload: &[u8]) -> Vec<u8> {
-    let mut out = Header::new(Kind::Call, flags, id, 0, payload.len()).encode().to_vec();
+    let room = if flags & FLAG_WANT_STAGES != 0 { STAGES_LEN } else { 0 };
+    let mut out = Header::new(Kind::Call, flags, id, room, payload.len()).encode().to_vec();
+    out.resize(out.len() + room, 0);
     out.extend_from_slice(payload);
     out
 }

@@ -14,9 +14,10 @@ fn ms(count: u64) -> Duration {
 /// A call that asks for its stages, and maybe for a reply of another length.
 fn staged_frame(id: u64, payload: &[u8], reply_len: Option<u32>) -> Vec<u8> {
     let flags = FLAG_WANT_STAGES | reply_len.map_or(0, |_| FLAG_RESP_SIZE);
-    let extensions = reply_len.map_or(0, |_| RESP_SIZE_LEN);
+    let extensions = STAGES_LEN + reply_len.map_or(0, |_| RESP_SIZE_LEN);
     let header = Header::new(Kind::Call, flags, id, extensions, payload.len());
     let mut out = header.encode().to_vec();
+    out.extend([0xee; STAGES_LEN]);
     out.extend(reply_len.into_iter().flat_map(u32::to_be_bytes));
     out.extend_from_slice(payload);
     out
