@@ -25,6 +25,7 @@ mod conversation;
 mod crew;
 mod deliveries;
 mod edges;
+mod event_loop;
 mod farewell;
 mod faulty;
 mod flow;

@@ -1,28 +1,28 @@
 //! One event loop: it owns its share of the connections and of the callers for the whole run.
 
 mod clockwork;
-mod delaying;
+mod events;
 mod open_loop;
 mod thinking;
 
 use crate::callers::{Callers, Rotation};
-use crate::connect::{Connected, WAKER};
+use crate::connect::Connected;
 use crate::connection::{Connection, Desk, Lost, ReadEnd, keep_note};
 use crate::control::{Control, Phase, View};
 use crate::conversation::{self, Framing};
 use crate::crew::RunEvent;
+use crate::event_loop::EventLoop;
 use crate::flow::Flow;
 use crate::interval_clock::IntervalClock;
 use crate::keys::{KeyRange, Keys};
-use crate::link::{DELAY_TIMER, Delays, Link, NetDelay};
+use crate::link::{Delays, Link, NetDelay};
 use crate::load::{Load, LoadMeter};
 use crate::outcome::{Extras, Failure, Ledger};
 use crate::pacing::Pace;
 use crate::records;
 use crate::stages::Sampler;
 use echo_common::clock::now_ns;
-use mio::event::Event;
-use mio::{Events, Poll, Token};
+use mio::{Events, Poll};
 pub(crate) use open_loop::{OpenLoop, SENDS_PER_TURN, ScheduleResult, Standing, TIMER};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -181,17 +181,9 @@ impl<'a> Worker<'a> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             }
-            self.see();
-            for event in &events {
-                self.event(event);
-            }
-            for index in std::mem::take(&mut self.unfinished) {
-                // Its edge has been used up: only an empty socket or the end is the end.
-                self.pass(index, true);
-                self.rotate();
-            }
+            self.take(&events);
             self.now_ns = now_ns();
-            self.deliver_due();
+            self.deliver_due(self.now_ns);
             self.intervals.turn(self.view.start_ns, self.now_ns, &mut self.desk.ledger);
             self.send_due();
             self.end_pauses();
@@ -217,25 +209,6 @@ impl<'a> Worker<'a> {
             ended_ns: self.now_ns,
             notes: self.notes,
         })
-    }
-
-    fn event(&mut self, event: &Event) {
-        let Token(index) = event.token();
-        match event.token() {
-            WAKER => return,
-            TIMER => return self.timer_fired(),
-            DELAY_TIMER => return self.delays.iter_mut().for_each(Delays::fired),
-            _ => {}
-        }
-        if event.is_writable() {
-            self.go_on_writing(index);
-        }
-        let closed = event.is_read_closed() || event.is_error();
-        if event.is_readable() || closed {
-            self.connections[index].iter_mut().for_each(Connection::note_readable);
-            self.pass(index, closed);
-        }
-        self.rotate();
     }
 
     /// Reads what came on a connection and lets its free callers call again.

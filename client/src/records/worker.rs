@@ -1,6 +1,7 @@
 //! The event loop of records: as that of plain calls, but a call is made of what waits.
 
 mod clockwork;
+mod events;
 
 use super::accumulator::{Accumulator, WorkerPlace};
 use super::connection::Connection;
@@ -8,15 +9,16 @@ use super::desk::Desk;
 use super::record::Shape;
 use super::settings::Settings;
 use super::tally::Tally;
-use crate::connect::{Connected, WAKER};
+use crate::connect::Connected;
 use crate::connection::{Lost, ReadEnd, keep_note};
 use crate::control::Phase;
 use crate::conversation::number;
 use crate::crew::RunEvent;
+use crate::event_loop::EventLoop;
 use crate::farewell::Farewell;
 use crate::flow::Flow;
 use crate::interval_clock::IntervalClock;
-use crate::link::{DELAY_TIMER, Delays, Link, Way};
+use crate::link::{Delays, Link};
 use crate::load::LoadMeter;
 use crate::outcome::{Failure, Ledger};
 use crate::read_pass;
@@ -24,9 +26,8 @@ use crate::stages::Sampler;
 use crate::worker::{Job, ScheduleResult, TIMER, WorkerResult};
 use echo_common::clock::now_ns;
 use echo_common::timer::Timer;
-use mio::event::Event;
 use mio::unix::SourceFd;
-use mio::{Events, Interest, Poll, Token};
+use mio::{Events, Interest, Poll};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::sync::mpsc::Sender;
@@ -160,16 +161,9 @@ impl<'a> RecordWorker<'a> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             }
-            self.see();
-            for event in &events {
-                self.event(event);
-            }
-            for index in std::mem::take(&mut self.unfinished) {
-                // Its edge has been used up: only an empty socket or the end is the end.
-                self.pass(index, true);
-            }
+            self.take(&events);
             self.now_ns = now_ns();
-            self.deliver_due();
+            self.deliver_due(self.now_ns);
             self.intervals.turn(self.desk.view.start_ns, self.now_ns, &mut self.desk.ledger);
             self.look_at_backlog();
             self.supply();
@@ -210,51 +204,6 @@ impl<'a> RecordWorker<'a> {
             ended_ns: self.now_ns,
             notes: self.notes,
         }
-    }
-
-    fn event(&mut self, event: &Event) {
-        let Token(index) = event.token();
-        match event.token() {
-            WAKER => return,
-            TIMER => {
-                self.timer.acknowledge();
-                self.armed_ns = u64::MAX;
-                return;
-            }
-            DELAY_TIMER => return self.delays.iter_mut().for_each(Delays::fired),
-            _ => {}
-        }
-        if event.is_writable() {
-            self.go_on_writing(index);
-        }
-        let closed = event.is_read_closed() || event.is_error();
-        if event.is_readable() || closed {
-            self.connections[index].iter_mut().for_each(Connection::note_readable);
-            self.pass(index, closed);
-        }
-    }
-
-    /// Lets bytes go on that an emulated network has held long enough.
-    fn deliver_due(&mut self) {
-        let now = self.now_ns;
-        while let Some((index, way)) = self.delays.as_mut().and_then(|d| d.next_due(now)) {
-            match way {
-                Way::Out => self.go_on_writing(index),
-                // To the end: what is due behind these bytes may be the connection's.
-                Way::Back => self.pass(index, true),
-            }
-        }
-    }
-
-    /// Reads what came on a connection; what its records left room for comes into being.
-    fn pass(&mut self, index: usize, closed: bool) {
-        self.load.pass();
-        match self.receive(index, closed) {
-            None | Some(ReadEnd::Drained) => {}
-            Some(ReadEnd::More) => self.unfinished.push(index),
-            Some(ReadEnd::Lost(lost)) => return self.lose(index, lost),
-        }
-        self.pump(index);
     }
 
     /// Reads, and enters what ended; none if the connection is gone.
@@ -352,17 +301,6 @@ impl<'a> RecordWorker<'a> {
             if rounds == 0 {
                 return self.unfinished.push(index);
             }
-        }
-    }
-
-    /// The socket takes bytes again, or an emulated network does.
-    fn go_on_writing(&mut self, index: usize) {
-        let Some(connection) = &mut self.connections[index] else {
-            return;
-        };
-        match connection.deliver() {
-            Err(error) => self.broken(index, &error),
-            Ok(()) => self.pump(index),
         }
     }
 

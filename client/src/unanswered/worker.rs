@@ -1,24 +1,25 @@
 //! The event loop of calls that nobody answers.
 
+mod events;
 mod sending;
 
 use super::one_way::OneWay;
-use crate::connect::{Connected, WAKER};
-use crate::connection::{Desk, Lost, ReadEnd, keep_note};
+use crate::connect::Connected;
+use crate::connection::{Desk, Lost, keep_note};
 use crate::control::{Phase, View};
 use crate::conversation;
 use crate::crew::RunEvent;
+use crate::event_loop::EventLoop;
 use crate::farewell::Farewell;
 use crate::flow::Flow;
 use crate::interval_clock::IntervalClock;
-use crate::link::{DELAY_TIMER, Delays, Link, Way};
+use crate::link::{Delays, Link};
 use crate::load::LoadMeter;
 use crate::outcome::{Failure, LostKind};
 use crate::stages::Sampler;
-use crate::worker::{Job, OpenLoop, TIMER, WorkerResult};
+use crate::worker::{Job, OpenLoop, WorkerResult};
 use echo_common::clock::now_ns;
-use mio::event::Event;
-use mio::{Events, Poll, Token};
+use mio::{Events, Poll};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -118,16 +119,9 @@ impl<'a> UnansweredWorker<'a> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => events.clear(),
                 Err(error) => return Err(error),
             }
-            self.see();
-            for event in &events {
-                self.event(event);
-            }
-            for index in std::mem::take(&mut self.unfinished) {
-                // Its edge has been used up: only an empty socket or the end is the end.
-                self.read(index, true);
-            }
+            self.take(&events);
             self.now_ns = now_ns();
-            self.deliver_due();
+            self.deliver_due(self.now_ns);
             self.intervals.turn(self.view.start_ns, self.now_ns, &mut self.desk.ledger);
             self.scan();
         }
@@ -155,50 +149,6 @@ impl<'a> UnansweredWorker<'a> {
             ended_ns: self.now_ns,
             notes: self.notes,
         }
-    }
-
-    fn event(&mut self, event: &Event) {
-        let Token(index) = event.token();
-        match event.token() {
-            WAKER => return,
-            TIMER => return self.open_loop.iter_mut().for_each(|open_loop| open_loop.fired()),
-            DELAY_TIMER => return self.delays.iter_mut().for_each(Delays::fired),
-            _ => {}
-        }
-        if event.is_writable() {
-            self.go_on_writing(index);
-        }
-        let closed = event.is_read_closed() || event.is_error();
-        if event.is_readable() || closed {
-            self.connections[index].iter_mut().for_each(OneWay::note_readable);
-            self.read(index, closed);
-        }
-    }
-
-    /// Lets bytes go on that an emulated network has held long enough.
-    fn deliver_due(&mut self) {
-        let now = self.now_ns;
-        while let Some((index, way)) = self.delays.as_mut().and_then(|d| d.next_due(now)) {
-            match way {
-                Way::Out => self.go_on_writing(index),
-                // To the end: what is due behind these bytes may be the connection's.
-                Way::Back => self.read(index, true),
-            }
-        }
-    }
-
-    /// Reads what came on a connection.
-    fn read(&mut self, index: usize, closed: bool) {
-        let Some(connection) = &mut self.connections[index] else {
-            return;
-        };
-        let (end, _) = connection.read(closed, &mut self.desk);
-        match end {
-            ReadEnd::Drained => {}
-            ReadEnd::More => self.unfinished.push(index),
-            ReadEnd::Lost(lost) => return self.lose(index, lost),
-        }
-        self.stop_at_failure();
     }
 
     /// A connection that takes no bytes may still hold some: the reason for its end, perhaps.
@@ -232,12 +182,6 @@ impl<'a> UnansweredWorker<'a> {
         self.ready.retain(|ready| *ready != index);
         keep_note(&mut self.notes, text);
         self.stop_at_failure();
-    }
-
-    /// Looks where the run is.
-    fn see(&mut self) {
-        self.view = self.job.control.view();
-        self.desk.ledger.edges.see(&self.view);
     }
 
     fn stop_at_failure(&mut self) {

@@ -5,13 +5,6 @@ use crate::control::Phase;
 use std::time::Duration;
 
 impl Worker<'_> {
-    /// Looks where the run is.
-    #[inline]
-    pub(super) fn see(&mut self) {
-        self.view = self.job.control.view();
-        self.desk.ledger.edges.see(&self.view);
-    }
-
     /// Ends calls whose time is over. A coarse look now and then: no call has a clock of its own.
     pub(super) fn scan(&mut self) {
         let now = self.now_ns;
@@ -35,12 +28,6 @@ impl Worker<'_> {
             }
         }
         self.rotate();
-    }
-
-    /// The timer of the open loop, or of callers that think, has fired.
-    pub(super) fn timer_fired(&mut self) {
-        self.open_loop.iter_mut().for_each(|open_loop| open_loop.fired());
-        self.thinking.iter_mut().for_each(|thinking| thinking.fired());
     }
 
     fn scan_period_ns(&self) -> u64 {

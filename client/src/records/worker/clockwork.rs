@@ -17,12 +17,6 @@ impl Desk<'_> {
 }
 
 impl RecordWorker<'_> {
-    /// Looks where the run is.
-    pub(super) fn see(&mut self) {
-        self.desk.view = self.job.control.view();
-        self.desk.ledger.edges.see(&self.desk.view);
-    }
-
     /// Whether records may come into being.
     pub(super) fn may_create(&self) -> bool {
         self.desk.may_send(self.now_ns) && !self.budget_used_up

@@ -123,23 +123,6 @@ impl UnansweredWorker<'_> {
         }
     }
 
-    /// The socket takes bytes again, or an emulated network does.
-    pub(super) fn go_on_writing(&mut self, index: usize) {
-        let Some(connection) = &mut self.connections[index] else {
-            return;
-        };
-        if let Err(error) = connection.deliver() {
-            return self.broken(index, &error);
-        }
-        if connection.is_blocked() {
-            self.flush(index);
-            let takes_more = self.connections[index].as_ref().is_some_and(|c| !c.is_blocked());
-            if takes_more && self.open_loop.is_none() {
-                self.ready.push_back(index);
-            }
-        }
-    }
-
     pub(super) fn standing(&self) -> Standing {
         Standing {
             now_ns: self.now_ns,
