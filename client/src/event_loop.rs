@@ -1,5 +1,5 @@
-//! What the event loops of all kinds of workers do alike: events, and bytes that an emulated network
-//! has held long enough, go to the connection that they are about.
+//! What the event loops of all kinds of workers do alike: events, and bytes that an emulated
+//! network has held long enough, go to the connection that they are about.
 
 use crate::connect::WAKER;
 use crate::link::{DELAY_TIMER, Delays, Way};
