@@ -2,6 +2,7 @@
 //! is written after it whatever became of the others.
 
 use crate::histogram_log::{self, HistogramLog};
+use crate::notice;
 use crate::options::{Format, Options};
 use crate::output::{self, OutputError, Place};
 use crate::plan::Plan;
@@ -30,6 +31,14 @@ pub(crate) enum Unfit {
 impl Deliveries {
     /// Finds and tries all places.
     pub(crate) fn prepare(options: &Options) -> Result<Deliveries, Unfit> {
+        if prints(options) {
+            output::check_standard_output()?;
+        }
+        if options.output.is_none() && output::standard_output_may_be_closed() {
+            notice::warning(
+                "standard output is closed or goes to /dev/null: no report will be seen",
+            );
+        }
         let named =
             [("--output", &options.output), ("--hgrm", &options.hgrm), ("--hlog", &options.hlog)];
         let find = |path: Option<&Path>| path.map(Place::find).transpose();

@@ -1,7 +1,7 @@
 //! Where the report goes: standard output, or a file that appears whole or not at all.
 
 use crate::notice;
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, fcntl_getfl};
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::fd::AsFd;
@@ -32,6 +32,37 @@ pub(crate) fn print(text: &str) -> Result<(), OutputError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses a standard output that was not opened for writing: std drops what goes there, and says
+/// that all went well.
+pub(crate) fn check_standard_output() -> Result<(), OutputError> {
+    let failed = |error| OutputError { place: "standard output".to_owned(), error };
+    let flags = fcntl_getfl(io::stdout()).map_err(|error| failed(error.into()))?;
+    match flags & OFlags::ACCMODE {
+        OFlags::RDONLY => Err(failed(io::Error::other("it is not open for writing"))),
+        _ => Ok(()),
+    }
+}
+
+/// Whether standard output may have been closed: where it was, std has opened /dev/null, for
+/// reading as well, before the program began. A shell's `>/dev/null` is open for writing only, but
+/// Python and Node start a program whose output they do not want just like that.
+pub(crate) fn standard_output_may_be_closed() -> bool {
+    let flags = fcntl_getfl(io::stdout()).unwrap_or(OFlags::empty());
+    flags & OFlags::ACCMODE == OFlags::RDWR && standard_output_is_null()
+}
+
+fn standard_output_is_null() -> bool {
+    let id = |found: &Metadata| found.file_type().is_char_device().then(|| found.rdev());
+    match (standard_output(), fs::metadata("/dev/null")) {
+        (Ok(stdout), Ok(null)) => id(&stdout).is_some() && id(&stdout) == id(&null),
+        _ => false,
+    }
+}
+
+fn standard_output() -> io::Result<Metadata> {
+    File::from(io::stdout().as_fd().try_clone_to_owned()?).metadata()
 }
 
 /// Where an output will go, looked at before the run.
@@ -76,9 +107,8 @@ impl Place {
     /// Whether standard output goes to the file that would be replaced here.
     pub(crate) fn is_standard_output(&self) -> bool {
         let Identity::File(file) = &self.identity else { return false };
-        let stdout = io::stdout().as_fd().try_clone_to_owned().map(File::from);
         let ids = |found: Metadata| (found.dev(), found.ino());
-        match (stdout.and_then(|stdout| stdout.metadata()), fs::metadata(file)) {
+        match (standard_output(), fs::metadata(file)) {
             (Ok(stdout), Ok(file)) => ids(stdout) == ids(file),
             _ => false,
         }

@@ -67,6 +67,45 @@ fn a_standard_output_that_fails_takes_no_file_with_it() {
     assert!(fs::read_to_string(hgrm).unwrap().contains("Total count    =           20]"));
 }
 
+/// The report was lost without a word: std drops what goes to a closed standard output.
+#[test]
+fn a_standard_output_that_takes_nothing_is_seen_before_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report");
+    let run = |outputs: &str| {
+        let peer = Peer::echo();
+        let script = format!(
+            "exec \"$0\" --server {} --server-stats off --progress none -n 20 {}",
+            peer.address,
+            outputs.replace("REPORT", &file.display().to_string())
+        );
+        let ended = Client::spawn(Command::new("sh").args(["-c", &script, PROGRAM])).end();
+        (ended, peer.connections.load(Ordering::SeqCst))
+    };
+    for unfit in ["1</dev/null", "--format json 1</dev/null", "-o REPORT 1</dev/null"] {
+        let (ended, connections) = run(unfit);
+        assert_eq!((ended.code, connections), (Some(74), 0), "{unfit}: {ended:?}");
+        let line = "error: cannot write the report to standard output: it is not open for writing";
+        assert_eq!(ended.stderr.trim_end(), line, "{unfit}");
+    }
+    // It cannot be told from the null device as Python and Node open it, where all is well.
+    for closed in [">&-", ">&- <&-", "--format json >&-", "1<>/dev/null"] {
+        let (ended, _) = run(closed);
+        assert_eq!(ended.code, Some(0), "{closed}: {ended:?}");
+        assert_eq!(ended.stderr.lines().count(), 1, "{closed}: {ended:?}");
+        assert!(ended.stderr.starts_with("warning: standard output is closed or"), "{ended:?}");
+    }
+    for nothing_is_lost in
+        [">/dev/null", ">>/dev/null", "-o REPORT >&-", "--format json -o REPORT 1</dev/null"]
+    {
+        let (ended, _) = run(nothing_is_lost);
+        assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{nothing_is_lost}");
+        if nothing_is_lost.contains("REPORT") {
+            json_of(&fs::read_to_string(&file).unwrap());
+        }
+    }
+}
+
 fn pipe_in(folder: &Path) -> PathBuf {
     let path = folder.join("pipe");
     mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
