@@ -7,7 +7,7 @@
 //! A call that ends without a reply gives its key back, too. Its late execution is not seen, so it
 //! cannot be held against the key's next call.
 
-use crate::stages::next_random;
+use crate::stages::{next_random, random_from};
 use echo_common::wire::native::{Execution, Key};
 
 /// Violations that are kept with their circumstances; the rest is counted.
@@ -94,14 +94,14 @@ pub(crate) enum KeyViolationKind {
 }
 
 impl Keys {
-    /// The keys of `range`, in an order that is the same in every run.
-    pub(crate) fn new(range: KeyRange) -> Keys {
+    /// The keys of `range`, in an order that is the same in every run with the same `seed`.
+    pub(crate) fn new(range: KeyRange, seed: u64) -> Keys {
         let known = Known { sequence: 0, last: Execution::default() };
         Keys {
             first: range.first,
             known: vec![known; range.count as usize].into_boxed_slice(),
             idle: (0..range.count).collect(),
-            random: range.first,
+            random: random_from(seed, range.first),
             findings: KeyFindings::default(),
         }
     }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn keys(count: u32) -> Keys {
-        Keys::new(KeyRange { first: 100, count })
+        Keys::new(KeyRange { first: 100, count }, 0)
     }
 
     #[test]

@@ -83,6 +83,11 @@ pub struct Options {
     #[arg(env = "ECHO_CLIENT_ARRIVALS", help_heading = LOAD)]
     pub arrivals: Arrivals,
 
+    /// What is drawn at random (Poisson arrivals, keys, the calls of --stages) follows from this
+    #[arg(long, value_name = "NUMBER", default_value = "0", allow_hyphen_values = true)]
+    #[arg(value_parser = count_in(0..=SEED_MAX), env = "ECHO_CLIENT_SEED", help_heading = LOAD)]
+    pub seed: u64,
+
     /// Call this long before the measured phase; those calls are counted apart and are not in -n
     #[arg(long, value_name = "TIME", default_value = "0", allow_hyphen_values = true)]
     #[arg(value_parser = duration_in(Duration::ZERO..=DURATION_MAX))]
@@ -391,6 +396,7 @@ const STAGES_MAX: u64 = 1_000_000_000;
 /// 28 bytes each.
 const KEYS_MAX: u64 = 10_000_000;
 const WORKERS_MAX: u64 = 1024;
+const SEED_MAX: u64 = u32::MAX as u64;
 /// What the u32 length word of a frame leaves beside headers.
 const PAYLOAD_MAX: u64 = (4 << 30) - 64;
 /// What the length word of a Hadoop packet can say.

@@ -7,7 +7,7 @@
 //! at its share of the rate, which together are one stream at the whole rate.
 
 use crate::options::Arrivals;
-use crate::stages::next_random;
+use crate::stages::{next_random, random_from};
 
 /// The schedule of a run.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,8 @@ pub(crate) struct Pace {
     pub(crate) workers: u64,
     /// Calls of the measured phase, if their number ends it.
     pub(crate) calls: Option<u64>,
+    /// What Poisson arrivals follow from.
+    pub(crate) seed: u64,
 }
 
 impl Pace {
@@ -50,7 +52,7 @@ impl Schedule {
             Arrivals::Poisson => Law::Poisson {
                 at_ns: 0.0,
                 mean_ns: period_ns * pace.workers as f64,
-                random: worker.wrapping_mul(SEED_STEP),
+                random: random_from(pace.seed, worker.wrapping_mul(SEED_STEP)),
             },
         };
         let mut schedule = Schedule { origin_ns, next_ns: origin_ns, law };
@@ -123,11 +125,12 @@ const SEED_STEP: u64 = 0xd1b5_4a32_d192_ed03;
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     const SECOND: u64 = 1_000_000_000;
 
     fn pace(calls_per_s: f64, arrivals: Arrivals, workers: u64) -> Pace {
-        Pace { calls_per_s, arrivals, workers, calls: None }
+        Pace { calls_per_s, arrivals, workers, calls: None, seed: 0 }
     }
 
     fn times(pace: &Pace, until_ns: u64) -> Vec<u64> {
@@ -188,10 +191,31 @@ mod tests {
         }
     }
 
+    /// Every run of the same options had the same 4,900 calls of 5,000, and no other was to be had.
     #[test]
-    fn a_schedule_is_the_same_in_every_run() {
-        let pace = pace(500.0, Arrivals::Poisson, 3);
-        assert_eq!(times(&pace, SECOND), times(&pace, SECOND));
+    fn a_schedule_is_the_same_in_every_run_of_a_seed_and_another_with_another_one() {
+        let of = |seed, workers| {
+            times(&Pace { seed, ..pace(500.0, Arrivals::Poisson, workers) }, 10 * SECOND)
+        };
+        for workers in [1, 3] {
+            let all: BTreeSet<Vec<u64>> = (0..40).map(|seed| of(seed, workers)).collect();
+            assert_eq!(all.len(), 40);
+            (0..40).for_each(|seed| assert!(all.contains(&of(seed, workers))));
+            let counts = all.iter().map(|times| times.len() as f64);
+            let mean = counts.sum::<f64>() / 40.0;
+            assert!((mean - 5000.0).abs() < 5.0 * (5000.0f64 / 40.0).sqrt(), "{mean}");
+            // Nor does one worker's part come again in another run.
+            let firsts: BTreeSet<u64> = all.iter().map(|times| times[0]).collect();
+            assert_eq!(firsts.len(), 40);
+        }
+    }
+
+    #[test]
+    fn the_seed_by_default_is_the_schedule_of_runs_that_had_none() {
+        let schedule = Schedule::new(&pace(1000.0, Arrivals::Poisson, 2), 1, 0);
+        let mut random = SEED_STEP;
+        let uniform = ((next_random(&mut random) >> 11) + 1) as f64 / (1u64 << 53) as f64;
+        assert_eq!(schedule.next_ns(), (-uniform.ln() * 2e6) as u64);
     }
 
     proptest! {

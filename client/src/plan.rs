@@ -150,6 +150,7 @@ impl Plan {
             arrivals: options.arrivals,
             workers: workers as u64,
             calls,
+            seed: options.seed,
         });
         let hadoop = hadoop::Settings::of(&options)?;
         let net_delay = (!options.net_delay.is_zero()).then(|| NetDelay {
@@ -303,6 +304,16 @@ mod tests {
         assert_eq!(plan(&["--workers", "8"]).workers, 8);
         assert_eq!(plan(&["--workers", "8", "--clients", "3"]).workers, 3);
         assert_eq!(plan(&["--workers", "8", "-t", "2"]).workers, 2);
+    }
+
+    #[test]
+    fn a_schedule_has_its_seed_from_the_option() {
+        for what in [&[][..], &["--streams", "3"]] {
+            let seed_of = |arguments: &[&str]| {
+                plan(&[&["--rate", "5"], what, arguments].concat()).schedule().unwrap().seed
+            };
+            assert_eq!((seed_of(&[]), seed_of(&["--seed", "7"])), (0, 7), "{what:?}");
+        }
     }
 
     #[test]

@@ -115,6 +115,7 @@ pub(crate) fn run(
         records: plan.records,
         stages: plan.options.stages,
         pace: plan.pace,
+        seed: plan.options.seed,
         keys: plan.keys(),
         think_ns: clock::ns(plan.options.think),
         net_delay: plan.net_delay,

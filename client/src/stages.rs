@@ -16,9 +16,9 @@ pub(crate) struct Sampler {
 
 impl Sampler {
     /// A sampler of one call in `every`, or of none.
-    pub(crate) fn new(every: Option<u64>, seed: u64) -> Sampler {
+    pub(crate) fn new(every: Option<u64>, random: u64) -> Sampler {
         let mut sampler =
-            Sampler { every: every.unwrap_or(0), left: u64::MAX, state: seed, picked: 0 };
+            Sampler { every: every.unwrap_or(0), left: u64::MAX, state: random, picked: 0 };
         if every.is_some() {
             sampler.left = sampler.countdown();
         }
@@ -49,10 +49,20 @@ impl Sampler {
     }
 }
 
-/// The next number of a sequence that is the same in every run (splitmix64).
+/// Where the sequence begins that belongs to `--seed` and to one `part` of the run.
+pub(crate) fn random_from(seed: u64, part: u64) -> u64 {
+    // Without a seed it is the part's own number.
+    mixed(seed).wrapping_add(part)
+}
+
+/// The next number of a sequence that is the same in every run with the same seed (splitmix64).
 pub(crate) fn next_random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
+    mixed(*state)
+}
+
+/// Each number has another one; that of 0 is 0.
+fn mixed(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)

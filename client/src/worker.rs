@@ -20,7 +20,7 @@ use crate::load::{Load, LoadMeter};
 use crate::outcome::{Extras, Failure, Ledger};
 use crate::pacing::Pace;
 use crate::records;
-use crate::stages::Sampler;
+use crate::stages::{Sampler, random_from};
 use echo_common::clock::now_ns;
 use mio::{Events, Poll};
 pub(crate) use open_loop::{OpenLoop, SENDS_PER_TURN, ScheduleResult, Standing, TIMER};
@@ -49,6 +49,8 @@ pub(crate) struct Job {
     pub(crate) stages: Option<u64>,
     /// The schedule of an open loop.
     pub(crate) pace: Option<Pace>,
+    /// What is drawn at random follows from it.
+    pub(crate) seed: u64,
     /// Between the end of a call and its caller's next one, in a closed loop.
     pub(crate) think_ns: u64,
     /// The keys of each worker's calls; none without --keys.
@@ -57,6 +59,13 @@ pub(crate) struct Job {
     pub(crate) net_delay: Option<NetDelay>,
     /// Parts of the latencies go to main this often.
     pub(crate) interval_ns: u64,
+}
+
+impl Job {
+    /// What picks the calls of worker `index` that ask for their stage times.
+    pub(crate) fn sampler(&self, index: usize) -> Sampler {
+        Sampler::new(self.stages, random_from(self.seed, index as u64))
+    }
 }
 
 /// What a worker hands back.
@@ -126,8 +135,9 @@ impl<'a> Worker<'a> {
             Callers::InTurn(callers) => *callers,
         };
         let count = connected.len();
-        let mut desk = Desk::new(job.extras, Sampler::new(job.stages, index as u64));
-        desk.ledger.keys = job.keys.get(index).map(|range| Box::new(Keys::new(*range)));
+        let mut desk = Desk::new(job.extras, job.sampler(index));
+        let keys = job.keys.get(index);
+        desk.ledger.keys = keys.map(|range| Box::new(Keys::new(*range, job.seed)));
         let unfinished =
             connected.iter().enumerate().filter(|(_, c)| c.readable).map(|(i, _)| i).collect();
         Worker {

@@ -77,6 +77,7 @@ impl Settings {
                 // As many parts as streams.
                 workers: streams,
                 calls: records,
+                seed: options.seed,
             }),
             records,
         }))

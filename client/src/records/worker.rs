@@ -22,7 +22,6 @@ use crate::link::{Delays, Link};
 use crate::load::LoadMeter;
 use crate::outcome::{Failure, Ledger};
 use crate::read_pass;
-use crate::stages::Sampler;
 use crate::worker::{Job, ScheduleResult, TIMER, WorkerResult};
 use echo_common::clock::now_ns;
 use echo_common::timer::Timer;
@@ -136,7 +135,7 @@ impl<'a> RecordWorker<'a> {
                 ledger: Ledger::new(job.extras),
                 tally: Tally::new(),
                 accumulator,
-                sampler: Sampler::new(job.stages, index as u64),
+                sampler: job.sampler(index),
                 view,
                 read_buffer: read_pass::buffer(),
                 spare: Vec::new(),

@@ -242,7 +242,7 @@ proptest! {
         let frames = CallFrames::new(payload, None, true).with_keys();
         let (table, ids, mut ledger) = started(CALLS);
         let mut table = table.with_keys();
-        let mut keys = Keys::new(KeyRange { first: 0, count: CALLS as u32 });
+        let mut keys = Keys::new(KeyRange { first: 0, count: CALLS as u32 }, 0);
         ids.iter().for_each(|id| table.has_key(*id, keys.draw().index));
         ledger.keys = Some(Box::new(keys));
         let mut stream = Vec::new();

@@ -60,6 +60,7 @@ pub(crate) struct OptionValues {
     think: String,
     rate: Option<f64>,
     arrivals: Option<Arrivals>,
+    seed: u64,
     /// What of them belongs to records is none without --streams.
     streams: Option<u64>,
     record_size: Option<u64>,
@@ -101,6 +102,11 @@ impl OptionValues {
     /// Whether calls, or records in calls, are answered.
     pub(crate) fn are_answered(&self) -> bool {
         self.acks != Acks::None
+    }
+
+    /// What was drawn at random follows from it.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// Whether there is a schedule.
@@ -168,6 +174,7 @@ pub(crate) fn option_values(plan: &Plan) -> OptionValues {
         think: format_duration(options.think),
         rate: options.rate,
         arrivals: options.rate.map(|_| options.arrivals),
+        seed: options.seed,
         streams: records.streams,
         record_size: records.streams.map(|_| records.record_size),
         batch_bytes: records.streams.map(|_| records.batch_bytes),

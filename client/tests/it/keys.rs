@@ -56,6 +56,32 @@ fn no_key_has_two_calls_in_flight_and_its_sequence_has_no_gap() {
 }
 
 #[test]
+fn whatever_is_drawn_at_random_is_the_same_with_a_seed_and_another_with_another_one() {
+    let drawn = |arguments: &str| {
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&calls);
+        let peer = Peer::start(move |mut talk: Talk| {
+            while let Some(call) = talk.next() {
+                seen.lock().unwrap().push((call.flags, call.key.map(|(key, _)| key)));
+                if talk.answer(&call).is_err() {
+                    return;
+                }
+            }
+        });
+        let json = run(&peer, &format!("--clients 1 -n 300 --verify none {arguments}")).json();
+        let calls = calls.lock().unwrap().clone();
+        assert_eq!(calls.len(), 300);
+        (json["options"]["seed"].as_u64().unwrap(), calls)
+    };
+    for what in ["--keys 1k", "--stages 5"] {
+        let [by_default, zero, one, again] =
+            ["", "--seed 0", "--seed 1", "--seed 1"].map(|seed| drawn(&format!("{what} {seed}")));
+        assert_eq!((by_default.0, one.0), (0, 1));
+        assert!(by_default == zero && one == again && zero.1 != one.1, "{what}");
+    }
+}
+
+#[test]
 fn an_execution_out_of_order_fails_the_run_and_names_key_and_call() {
     // The 500th execution claims to be the first.
     let peer = answers(|number, _| (3, if number == 500 { 1 } else { number }));

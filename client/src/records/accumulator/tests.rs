@@ -11,6 +11,7 @@ fn settings(streams: usize, batch: u64, call: u64, buffer: u64, rate: Option<f64
         arrivals: Arrivals::Uniform,
         workers: streams as u64,
         calls: None,
+        seed: 0,
     });
     Settings {
         streams,

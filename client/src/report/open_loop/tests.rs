@@ -18,7 +18,7 @@ fn case(rate: f64, seconds: f64, ok: u64, backlog: [u64; 2]) -> Case {
 
 fn figures(case: &Case) -> OpenLoopFigures {
     let Case { arrivals, rate, answered, backlog } = *case;
-    let pace = Pace { calls_per_s: rate, arrivals, workers: 2, calls: None };
+    let pace = Pace { calls_per_s: rate, arrivals, workers: 2, calls: None, seed: 0 };
     let half = |count: u64| [count / 2, count - count / 2];
     let (early, late) = (half(backlog[0]), half(backlog[1]));
     let workers = [0, 1].map(|worker| ScheduleResult {

@@ -57,8 +57,8 @@ pub(super) fn open_loop(page: &mut Page, report: &Report, open: &OpenLoopFigures
         page.line("");
     }
     let arrivals = match open.arrivals {
-        Arrivals::Uniform => "evenly spaced",
-        Arrivals::Poisson => "at random (Poisson)",
+        Arrivals::Uniform => "evenly spaced".to_owned(),
+        Arrivals::Poisson => format!("at random (Poisson, --seed {})", report.options.seed()),
     };
     page.field(
         "schedule",
