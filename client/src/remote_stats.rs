@@ -38,6 +38,8 @@ pub(crate) struct Snapshot {
     pub(crate) writes: Option<u64>,
     pub(crate) polls: Option<u64>,
     pub(crate) connections_open: u64,
+    /// Since its start.
+    pub(crate) connections_admitted: Option<u64>,
     /// Calls of one connection that it serves at once, at most. At 1 their replies come in order.
     pub(crate) calls_per_connection: Option<u64>,
     pub(crate) readers: Vec<ThreadCounters>,

@@ -19,6 +19,8 @@ pub enum Refusal {
 #[derive(Default)]
 struct Open {
     total: usize,
+    /// Since the start.
+    admitted: u64,
     /// Only addresses with open connections, so never more than `total` entries.
     per_peer: HashMap<IpAddr, usize>,
 }
@@ -60,12 +62,19 @@ impl Admission {
             *count += 1;
         }
         open.total += 1;
+        open.admitted += 1;
         Ok(Slot { admission: Arc::clone(self), peer })
     }
 
     /// Connections open now.
     pub fn open(&self) -> usize {
         lock(&self.open).total
+    }
+
+    /// Connections that were ever open, in the order of the listener: who is answered on one finds
+    /// all those here that came before it, whichever reader has them.
+    pub fn admitted(&self) -> u64 {
+        lock(&self.open).admitted
     }
 }
 
@@ -110,7 +119,7 @@ mod tests {
         drop(kept);
         assert!(admission.admit(peer(1)).is_ok());
         drop(others);
-        assert_eq!(admission.open(), 0);
+        assert_eq!((admission.open(), admission.admitted()), (0, 9));
     }
 
     #[test]

@@ -77,6 +77,7 @@ impl Page<'_> {
             ("reads", "Read system calls", now.reads),
             ("writes", "Write system calls", now.writes),
             ("polls", "Polls of the readers", now.polls),
+            ("connections_admitted", "Connections admitted", now.connections_admitted),
         ];
         for (name, help, count) in counters {
             self.counter(name, help, count as f64)?;

@@ -62,6 +62,8 @@ pub struct Snapshot {
     pub polls: u64,
     /// Connections open now.
     pub connections_open: usize,
+    /// Connections admitted since the start.
+    pub connections_admitted: u64,
     /// Calls of one connection that are served at once, at most (`--calls-per-connection`). At 1
     /// the replies of a connection come in the order of its calls.
     pub calls_per_connection: u32,
@@ -253,6 +255,7 @@ impl Snapshots {
             reads: meters.readers.iter().map(|reader| reader.reads.get()).sum(),
             polls: meters.readers.iter().map(|reader| reader.polls.get()).sum(),
             connections_open: self.admission.open(),
+            connections_admitted: self.admission.admitted(),
             calls_per_connection: self.calls_per_connection,
             readers: self.readers(),
             handlers: self.handlers(),

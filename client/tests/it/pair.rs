@@ -1,19 +1,24 @@
 //! The client with the real server: what the two of them say together.
 
-use crate::kit::{Client, Ended, PROGRAM, Peer, Talk, frame, outcome, run};
+use crate::kit::{Client, Ended, HANG, PROGRAM, Peer, Talk, frame, outcome, run};
 use clap::Parser;
+use echo_common::clock::now_ns;
 use echo_common::pinning;
 use echo_common::wire::native::{FLAG_WANT_STAGES, STAGES_LEN};
 use echo_server::options::Options;
 use echo_server::server::{Server, Stopper};
+use echo_server::snapshot::Snapshots;
 use serde_json::Value;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::process::Command;
+use std::sync::Arc;
+use std::thread;
 
 /// A real server inside this process; it stops when it is dropped.
 pub(crate) struct Pair {
     pub(crate) address: SocketAddr,
+    snapshots: Arc<Snapshots>,
     stopper: Stopper,
 }
 
@@ -25,8 +30,9 @@ impl Pair {
         let plan = Options::parse_from(words).plan(&pinning::allowed_cpus()).unwrap();
         let server = Server::start(plan.config).unwrap();
         let (address, stopper) = (server.address(), server.stopper());
-        std::thread::spawn(move || server.join());
-        Pair { address, stopper }
+        let snapshots = server.snapshots();
+        thread::spawn(move || server.join());
+        Pair { address, snapshots, stopper }
     }
 
     pub(crate) fn call(&self, arguments: &str) -> Ended {
@@ -234,5 +240,30 @@ fn a_report_checks_itself() {
     drop(other);
     for part in ["-- Checks ", "rate achieved = ", "steady = ", "host quiet = "] {
         assert!(text.contains(part), "{text}");
+    }
+}
+
+/// The check said NO, and the calls were those of another client that had come and gone.
+#[test]
+fn calls_of_others_that_came_and_went_are_no_disagreement() {
+    for load in ["--rate 100", "--rate 100 --acks 0"] {
+        let pair = Pair::serve("--handlers 1");
+        let server = format!("--server {} --format json", pair.address);
+        let client = Client::start(&format!("{server} --clients 2 --duration 60s {load}"));
+        let until_ns = now_ns() + HANG.as_nanos() as u64;
+        while pair.snapshots.take().calls == 0 {
+            assert!(now_ns() < until_ns, "the client calls nobody");
+            thread::yield_now();
+        }
+        pair.json("-n 500 --clients 3");
+        client.signal("TERM");
+        let json = client.end().json();
+        let checks = json["checks"].as_array().unwrap();
+        let of = |name: &str| checks.iter().find(|check| check["name"] == name).unwrap();
+        assert!(json["server"]["calls"].as_u64().unwrap() > 500, "{}", json["server"]);
+        assert_eq!(of("server_agrees")["ok"], Value::Null, "{checks:?}");
+        // Three, and two for its stats calls.
+        let text = of("server_agrees")["text"].as_str().unwrap();
+        assert!(text.contains("other clients had 5 connections in between"), "{text}");
     }
 }
