@@ -23,7 +23,18 @@ struct Inner<H> {
     bytes: usize,
     /// A wake-up was sent and not answered yet.
     pending: bool,
-    stopping: bool,
+    orders: Orders,
+}
+
+/// What the replicator is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Orders {
+    /// Calls may wait for their holders.
+    Serve,
+    /// The server stops: calls wait only while enough followers are in sync.
+    Drain,
+    /// Nothing is taken any more, and nobody waits.
+    End,
 }
 
 /// See the module's text.
@@ -45,14 +56,14 @@ pub(crate) enum NotTaken {
 impl<H: Charged> ReplicaInbox<H> {
     /// An inbox for calls of `bytes_max` bytes; the call that goes beyond is the last one.
     pub(crate) fn new(bytes_max: usize, waker: Box<dyn Wake>) -> ReplicaInbox<H> {
-        let inner = Inner { calls: Vec::new(), bytes: 0, pending: false, stopping: false };
+        let inner = Inner { calls: Vec::new(), bytes: 0, pending: false, orders: Orders::Serve };
         ReplicaInbox { inner: Mutex::new(inner), bytes_max, waker }
     }
 
     /// Hands over the calls at the front, as many as there is room for. Those left are refused.
     pub(crate) fn offer(&self, calls: &mut Vec<H>) -> Result<(), NotTaken> {
         let mut inner = lock(&self.inner);
-        if inner.stopping {
+        if inner.orders == Orders::End {
             return Err(NotTaken::Stopping);
         }
         let mut count = 0;
@@ -71,13 +82,12 @@ impl<H: Charged> ReplicaInbox<H> {
         if calls.is_empty() { Ok(()) } else { Err(NotTaken::Full) }
     }
 
-    /// Takes everything out; only for the replicator, on each wake-up. Returns whether it shall
-    /// end.
-    pub(crate) fn collect(&self, calls: &mut Vec<H>) -> bool {
+    /// Takes everything out; only for the replicator, on each wake-up. Returns what it is to do.
+    pub(crate) fn collect(&self, calls: &mut Vec<H>) -> Orders {
         let mut inner = lock(&self.inner);
         calls.append(&mut inner.calls);
         inner.pending = false;
-        inner.stopping
+        inner.orders
     }
 
     /// Calls of so many bytes do not wait any more.
@@ -94,10 +104,19 @@ impl<H: Charged> ReplicaInbox<H> {
         lock(&self.inner).bytes
     }
 
+    /// The server stops: the replicator drains, while calls still come.
+    pub(crate) fn drain(&self) {
+        self.order(Orders::Drain);
+    }
+
     /// The replicator shall end; nothing is taken any more.
     pub(crate) fn stop(&self) {
+        self.order(Orders::End);
+    }
+
+    fn order(&self, orders: Orders) {
         let mut inner = lock(&self.inner);
-        inner.stopping = true;
+        inner.orders = orders;
         self.wake_after(inner);
     }
 
@@ -143,11 +162,15 @@ mod tests {
         assert_eq!(inbox.offer(&mut calls), Ok(()));
         assert_eq!(rings.load(Ordering::Relaxed), 1, "one wake-up until it is answered");
         let mut taken = Vec::new();
-        assert!(!inbox.collect(&mut taken));
+        assert_eq!(inbox.collect(&mut taken), Orders::Serve);
         assert_eq!(taken, [60, 60, 1]);
+        inbox.release(61);
+        inbox.drain();
+        assert_eq!(inbox.offer(&mut vec![1]), Ok(()), "a handler may still have some");
+        assert_eq!((inbox.collect(&mut taken), taken.len()), (Orders::Drain, 4));
         inbox.stop();
         assert_eq!(inbox.offer(&mut vec![1]), Err(NotTaken::Stopping));
-        assert!(inbox.collect(&mut taken));
-        assert_eq!(rings.load(Ordering::Relaxed), 2);
+        assert_eq!(inbox.collect(&mut taken), Orders::End);
+        assert_eq!(rings.load(Ordering::Relaxed), 3);
     }
 }

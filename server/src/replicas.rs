@@ -90,6 +90,13 @@ impl ReplicaRooms {
         Ok(Some(thread))
     }
 
+    /// The server stops: calls that too few followers can acknowledge wait no more.
+    pub(crate) fn drain(&self) {
+        if let Some(leader) = &self.leader {
+            leader.inbox.drain();
+        }
+    }
+
     /// Ends the replicator. Calls that still wait are answered with an error.
     pub(crate) fn stop(&self) {
         if let Some(leader) = &self.leader {

@@ -4,14 +4,15 @@
 //! Handlers hand calls over through a [`ReplicaInbox`], already served and with their replies. Here
 //! they are numbered ([`ReplicaLog`]) and sent along each [`Link`]; a follower's acknowledgement
 //! covers every call up to a number. A call that too few hold for `--ack-timeout` is answered with
-//! an error; followers may hold it all the same.
+//! an error, and so is one that waits while the server stops and too few followers are in sync;
+//! followers may hold it all the same.
 
 use crate::complaints::Complaints;
 use crate::fault_injection::Injector;
 use crate::meters::Meters;
 use crate::outbox::Outbox;
 use crate::owed::Owed;
-use crate::replica_inbox::{Charged, ReplicaInbox};
+use crate::replica_inbox::{Charged, Orders, ReplicaInbox};
 use crate::replica_link::{Link, LinkConfig, Phase};
 use crate::replica_log::ReplicaLog;
 use crate::replication::{Replication, ReplicatorMeters};
@@ -92,6 +93,7 @@ pub(crate) struct Replicator {
     /// Whether it is counted how long calls are in the server.
     time_calls: bool,
     collected: Vec<HeldCall>,
+    orders: Orders,
     /// Replies of this pass that an injector is to see together.
     leaving: Vec<Answer>,
     now_ns: u64,
@@ -124,6 +126,7 @@ impl Replicator {
             injector: None,
             time_calls,
             collected: Vec::new(),
+            orders: Orders::Serve,
             leaving: Vec::new(),
             now_ns: clock::now_ns(),
         }
@@ -148,23 +151,20 @@ impl Replicator {
                 Ok(()) => {}
             }
             self.now_ns = clock::now_ns();
-            let mut stopping = false;
             for event in &events {
                 match event.token() {
-                    INBOX => stopping = self.open_inbox(),
+                    INBOX => self.open_inbox(),
                     Token(number) => self.links[number].on_event(event),
                 }
             }
             self.drive_links();
             self.answer();
+            self.answer_while_stopping();
             self.let_go();
             self.forget();
-            if stopping {
-                self.give_up(|_| true, Status::Stopping, "the server stops");
-            }
             self.responder.flush(&self.meters.replicator.out);
             self.meters().note(&self.log, &self.links);
-            if stopping {
+            if self.orders == Orders::End {
                 return Ok(());
             }
         }
@@ -179,10 +179,10 @@ impl Replicator {
         (due_ns < u64::MAX).then(|| Duration::from_nanos(sleep_ns))
     }
 
-    /// Numbers the calls that handlers handed over. Returns whether the server stops.
-    fn open_inbox(&mut self) -> bool {
+    /// Numbers the calls that handlers handed over, and looks whether the server stops.
+    fn open_inbox(&mut self) {
         let mut calls = std::mem::take(&mut self.collected);
-        let stopping = self.inbox.collect(&mut calls);
+        self.orders = self.inbox.collect(&mut calls);
         let until_ns = self.now_ns.saturating_add(clock::ns(self.plan.ack_timeout));
         for call in calls.drain(..) {
             let bytes = call.bytes();
@@ -190,7 +190,6 @@ impl Replicator {
             self.log.push(call.payload, bytes, waiting);
         }
         self.collected = calls;
-        stopping
     }
 
     fn drive_links(&mut self) {
@@ -327,6 +326,28 @@ impl Replicator {
             });
             if !withheld {
                 self.responder.answer(answer, out);
+            }
+        }
+    }
+
+    /// Answers what a server that stops has no time for: calls that wait while too few followers
+    /// are in sync, in the end all of them.
+    fn answer_while_stopping(&mut self) {
+        match self.orders {
+            Orders::Serve => {}
+            Orders::Drain => {
+                let needed = usize::from(self.plan.min_insync);
+                let holders = 1 + self.links.iter().filter_map(Link::held_below).count();
+                if holders < needed {
+                    let text = format!(
+                        "the server stops, and too few followers are in sync: {needed} must \
+                         hold the call, {holders} can (--min-insync)"
+                    );
+                    self.give_up(|_| true, Status::TooFewHolders, &text);
+                }
+            }
+            Orders::End => {
+                self.give_up(|_| true, Status::Stopping, "the server stops");
             }
         }
     }

@@ -322,6 +322,7 @@ impl Server {
         while !matches!(self.next_report(None)?, Some(Report::Stop)) {}
         // The listener may wait for a full inbox, which only this or its reader ends.
         self.readers.iter().for_each(|reader| reader.stop());
+        self.replicas.drain();
         if let Some(listener) = self.threads.listener.take() {
             join(listener);
         }

@@ -3,7 +3,7 @@
 use super::kernel::Kernel;
 use super::{holds, holds_large, rejects};
 use crate::mutant::Mutant;
-use crate::replica_inbox::{Charged, NotTaken, ReplicaInbox};
+use crate::replica_inbox::{Charged, NotTaken, Orders, ReplicaInbox};
 use crate::sync::Arc;
 use loom::thread::{self, JoinHandle};
 
@@ -43,11 +43,11 @@ impl Office {
     }
 
     /// The replicator: sleeps, and looks into the inbox only when woken.
-    fn replicate_until(&self, is_enough: impl Fn(&[u32], bool) -> bool) -> Vec<u32> {
-        let (mut calls, mut stopping) = (Vec::new(), false);
-        while !is_enough(&calls, stopping) {
+    fn replicate_until(&self, is_enough: impl Fn(&[u32], Orders) -> bool) -> Vec<u32> {
+        let (mut calls, mut orders) = (Vec::new(), Orders::Serve);
+        while !is_enough(&calls, orders) {
             assert!(self.kernel.poll().woken);
-            stopping = self.inbox.collect(&mut calls);
+            orders = self.inbox.collect(&mut calls);
         }
         calls
     }
@@ -72,7 +72,7 @@ fn a_stop_loses_no_call() {
         let inbox = Arc::clone(&office.inbox);
         thread::spawn(move || inbox.stop())
     };
-    let mut calls = office.replicate_until(|_, stopping| stopping);
+    let mut calls = office.replicate_until(|_, orders| orders == Orders::End);
     stopper.join().unwrap();
     calls.extend(handlers.into_iter().flat_map(|handler| handler.join().unwrap()));
     calls.sort_unstable();

@@ -13,6 +13,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 mod restarts;
+mod stops;
 mod trouble;
 
 const ACKS_ALL: u8 = FLAG_ACKS_ALL | FLAG_WANT_HELD;

@@ -10,7 +10,7 @@ pub(crate) use canary::Canary;
 pub(crate) use inside::{Inside, Tricky, config, hadoop};
 pub(crate) use peer::{Peer, call_frame, connect_from, payload, resp_size_frame, stats_frame};
 pub(crate) use proc::Proc;
-pub(crate) use server::{Server, arguments, command, run};
+pub(crate) use server::{Ended, Server, arguments, command, run};
 
 use echo_common::clock;
 use std::sync::mpsc::{RecvTimeoutError, channel};
