@@ -16,6 +16,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+mod effects;
 mod hadoop;
 pub use hadoop::HadoopOptions;
 
@@ -65,15 +66,10 @@ pub struct Options {
     #[arg(long, env = "ECHO_SERVER_HANDLERS", value_parser = count_in(0..=4096))]
     #[arg(allow_hyphen_values = true)]
     pub handlers: Option<u64>,
-    /// Which threads are pinned to a CPU each, inside the allowed CPUs; `--pin` alone means all.
-    #[arg(
-        long,
-        env = "ECHO_SERVER_PIN",
-        default_value = "handlers",
-        default_missing_value = "all"
-    )]
-    #[arg(num_args = 0..=1)]
-    pub pin: Pin,
+    /// Which threads are pinned to a CPU each, inside the allowed CPUs; `--pin` alone means all
+    /// [default: handlers].
+    #[arg(long, env = "ECHO_SERVER_PIN", default_missing_value = "all", num_args = 0..=1)]
+    pub pin: Option<Pin>,
     /// CPUs to pin to, in order, such as 0-3,6 [default: every allowed CPU].
     #[arg(long, env = "ECHO_SERVER_CPUS", value_name = "LIST", allow_hyphen_values = true)]
     pub cpus: Option<String>,
@@ -96,9 +92,10 @@ pub struct Options {
     #[arg(long, env = "ECHO_SERVER_QUEUE_CAPACITY", value_parser = count_in(1..=100_000_000))]
     #[arg(allow_hyphen_values = true)]
     pub queue_capacity: Option<u64>,
-    /// When the queue is full: `wait` stops the reader, `reject` answers "server too busy".
-    #[arg(long, env = "ECHO_SERVER_WHEN_FULL", default_value = "wait", allow_hyphen_values = true)]
-    pub when_full: WhenFull,
+    /// When the queue is full: `wait` stops the reader, `reject` answers "server too busy"
+    /// [default: wait].
+    #[arg(long, env = "ECHO_SERVER_WHEN_FULL", allow_hyphen_values = true)]
+    pub when_full: Option<WhenFull>,
     /// Calls of one connection in the server at once; 1 is Kafka's muting.
     #[arg(long, alias = "max-in-flight", env = "ECHO_SERVER_CALLS_PER_CONNECTION")]
     #[arg(default_value = "1024", value_parser = count_in(1..=1_000_000))]
@@ -242,6 +239,7 @@ impl Options {
         let readers = self.readers as usize;
         let handlers = self.handlers.map_or(usable, |handlers| handlers as usize);
         let cpus = self.cpus(allowed_cpus)?;
+        self.check_effects(handlers)?;
         let keyed = self.keyed.dispatch(handlers)?;
         let between = if keyed.is_some() { crate::keyed::THREADS } else { 0 };
         let threads = readers + handlers + between;
@@ -254,11 +252,11 @@ impl Options {
                 counted(usable as u64, "CPU"),
             ));
         }
-        let reader_cpus = match self.pin {
+        let reader_cpus = match self.pin() {
             Pin::All => pinning::plan(&cpus, readers),
             Pin::None | Pin::Handlers => Vec::new(),
         };
-        let handler_cpus = match self.pin {
+        let handler_cpus = match self.pin() {
             Pin::None => Vec::new(),
             Pin::Handlers | Pin::All => pinning::plan(&cpus, handlers),
         };
@@ -300,6 +298,14 @@ impl Options {
         Ok(Plan { config, stats: self.stats, metrics, notes })
     }
 
+    fn pin(&self) -> Pin {
+        self.pin.unwrap_or(Pin::Handlers)
+    }
+
+    fn when_full(&self) -> WhenFull {
+        self.when_full.unwrap_or(WhenFull::Wait)
+    }
+
     fn max_packet_size(&self) -> u32 {
         self.max_frame_size.map_or(PACKET_MAX_DEFAULT, |size| size as u32)
     }
@@ -322,7 +328,7 @@ impl Options {
             max_owed_bytes: self.max_owed_bytes as usize,
             reader_batch: self.reader_batch as u32,
             queue_capacity: self.queue_capacity.unwrap_or(default_capacity) as usize,
-            when_full: self.when_full,
+            when_full: self.when_full(),
             log_capacity: self.keyed.log_capacity(),
             handler_queue: self.keyed.handler_queue(),
             reader_inbox: self.reader_inbox as usize,

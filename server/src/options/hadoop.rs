@@ -30,10 +30,9 @@ pub struct HadoopOptions {
     #[arg(long, env = "ECHO_SERVER_HADOOP", default_value = "on", allow_hyphen_values = true)]
     pub hadoop: Switch,
     /// Package in which Hadoop clients look for the classes of failures: `ipc` for Hadoop and
-    /// Ozone up to 2.1, `ipc_` for Ozone from 2.2 on.
-    #[arg(long, env = "ECHO_SERVER_HADOOP_PACKAGE", default_value = "ipc")]
-    #[arg(allow_hyphen_values = true)]
-    pub hadoop_package: Package,
+    /// Ozone up to 2.1, `ipc_` for Ozone from 2.2 on [default: ipc].
+    #[arg(long, env = "ECHO_SERVER_HADOOP_PACKAGE", allow_hyphen_values = true)]
+    pub hadoop_package: Option<Package>,
     /// A further protocol whose method `echo` is served: one bytes or string field numbered 1, both
     /// ways; repeatable [default: none].
     #[arg(
@@ -45,15 +44,13 @@ pub struct HadoopOptions {
     )]
     pub hadoop_protocol: Vec<EchoProtocol>,
     /// What an Ozone Manager's echo returns: `size` the bytes that the call asks for, as the
-    /// original, `payload` the call's payload.
-    #[arg(long, env = "ECHO_SERVER_HADOOP_ECHO", default_value = "size")]
-    #[arg(allow_hyphen_values = true)]
-    pub hadoop_echo: HadoopEcho,
+    /// original, `payload` the call's payload [default: size].
+    #[arg(long, env = "ECHO_SERVER_HADOOP_ECHO", allow_hyphen_values = true)]
+    pub hadoop_echo: Option<HadoopEcho>,
     /// A Hadoop call that finds the queue full and is rejected: `error` fails the call, `fatal`
-    /// ends its connection, too.
-    #[arg(long, env = "ECHO_SERVER_HADOOP_BUSY", default_value = "error")]
-    #[arg(allow_hyphen_values = true)]
-    pub hadoop_busy: Busy,
+    /// ends its connection, too [default: error].
+    #[arg(long, env = "ECHO_SERVER_HADOOP_BUSY", allow_hyphen_values = true)]
+    pub hadoop_busy: Option<Busy>,
 }
 
 impl HadoopOptions {
@@ -65,16 +62,16 @@ impl HadoopOptions {
     /// What is served; no reply is made longer than `reply_len_max` because a call asks for it.
     pub fn served(&self, reply_len_max: usize) -> Hadoop {
         Hadoop {
-            package: self.hadoop_package,
+            package: self.hadoop_package.unwrap_or(Package::Ipc),
             services: Services {
                 echo: self.hadoop_protocol.clone(),
-                om_payload: match self.hadoop_echo {
+                om_payload: match self.hadoop_echo.unwrap_or(HadoopEcho::Size) {
                     HadoopEcho::Size => OmPayload::AsAsked,
                     HadoopEcho::Payload => OmPayload::Echoed,
                 },
                 reply_len_max,
             },
-            busy: self.hadoop_busy,
+            busy: self.hadoop_busy.unwrap_or(Busy::Error),
         }
     }
 }

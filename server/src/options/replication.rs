@@ -212,9 +212,9 @@ mod tests {
 
     #[test]
     fn faults_are_announced() {
-        let plan = plan("--test-faults --inject drop:0.1 --inject early-ack:1").unwrap();
+        let plan = plan("--test-faults --inject drop:0.1 --inject dup:1").unwrap();
         assert_eq!(plan.config.faults.len(), 2);
-        let note = "warning: faults are injected: drop:0.1, early-ack:1";
+        let note = "warning: faults are injected: drop:0.1, dup:1";
         assert!(plan.notes.iter().any(|said| said == note), "{:?}", plan.notes);
     }
 }

@@ -355,7 +355,8 @@ fn extreme_but_legal_options_still_serve() {
         &[("--queue-capacity", "100000000"), ("--max-in-flight", "1000000")],
         &[("--handshake-timeout", "off"), ("--frame-timeout", "off"), ("--drain-timeout", "off")],
         &[("--drain-timeout", "300000000s"), ("--idle-timeout", "300000000s")],
-        &[("--handlers", "0"), ("--queue-capacity", "1"), ("--when-full", "reject")],
+        &[("--handlers", "0"), ("--max-in-flight", "1"), ("--reader-batch", "1")],
+        &[("--handlers", "1"), ("--queue-capacity", "1"), ("--when-full", "reject")],
     ] {
         let server = Server::start(changes);
         let mut peers: Vec<Peer> = (0..5).map(|_| Peer::open(server.address)).collect();

@@ -32,7 +32,10 @@ const STANDARD: &[(&str, &str)] = &[
 
 /// The standard options with `changes`; an option with the value `-` stands alone.
 pub(crate) fn arguments(changes: &[(&str, &str)]) -> Vec<String> {
+    // A server without handlers has no queue to bound.
+    let unused = |name| name == "--queue-capacity" && changes.contains(&("--handlers", "0"));
     let kept = STANDARD.iter().filter(|(name, _)| changes.iter().all(|(new, _)| new != name));
+    let kept = kept.filter(|(name, _)| !unused(*name));
     let mut out = Vec::new();
     for (name, value) in kept.chain(changes) {
         out.push((*name).to_owned());
