@@ -6,6 +6,7 @@ pub mod chart;
 pub mod compare;
 mod drain;
 pub mod experiment;
+pub mod fields;
 pub mod folder;
 pub mod judge;
 pub mod metric;

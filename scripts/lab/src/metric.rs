@@ -82,6 +82,13 @@ impl Metric {
         of_list && self.rest.is_empty()
     }
 
+    /// The paths that it is made of, as they are written: `server.readers[].busy_share`.
+    pub fn paths(&self) -> Vec<String> {
+        let operands =
+            [&self.first].into_iter().chain(self.rest.iter().map(|(_, operand)| operand));
+        operands.filter_map(Operand::path).collect()
+    }
+
     /// The numbers of the list one by one; none if it is of no list.
     pub fn each_of(&self, report: &Value) -> Vec<f64> {
         let mut found = Vec::new();
@@ -166,6 +173,19 @@ fn operand(text: &str) -> Result<Operand, MetricError> {
 }
 
 impl Operand {
+    fn path(&self) -> Option<String> {
+        let Operand::Path { steps, .. } = self else { return None };
+        let mut path = String::new();
+        for step in steps {
+            match step {
+                Step::Field(name) if path.is_empty() => path.push_str(name),
+                Step::Field(name) => path.extend([".", name]),
+                Step::Each => path.push_str("[]"),
+            }
+        }
+        Some(path)
+    }
+
     fn of(&self, report: &Value) -> Option<f64> {
         match self {
             Operand::Number(number) => Some(*number),
@@ -246,6 +266,13 @@ mod tests {
         let each = |text: &str| text.parse::<Metric>().unwrap().each_of(&report);
         assert_eq!(each("sum(handlers[].calls)"), [3.0, 5.0]);
         assert!(each("sum(handlers[].calls) / 2").is_empty() && each("handlers").is_empty());
+    }
+
+    #[test]
+    fn its_paths_are_those_that_it_was_written_with() {
+        let paths = |text: &str| text.parse::<Metric>().unwrap().paths();
+        assert_eq!(paths("1e6 * max( a.b[].c ) / calls_per_s"), ["a.b[].c", "calls_per_s"]);
+        assert!(paths("2 * 3").is_empty());
     }
 
     #[test]

@@ -358,19 +358,30 @@ impl Check<'_> {
         name: Option<&Spanned<String>>,
         at: Range<usize>,
     ) -> Result<String, FileError> {
-        let names: Vec<&str> = group.lines.iter().map(|line| line.name.as_str()).collect();
-        match (name, names.as_slice()) {
-            (Some(name), _) if names.contains(&name.get_ref().as_str()) => {
-                Ok(name.as_ref().clone())
-            }
-            (None, [only]) => Ok((*only).to_owned()),
-            (name, _) => {
-                let said = name.map_or("which line is meant".to_owned(), |name| {
-                    format!("there is no line {:?} in group {:?}", name.as_ref(), group.name)
-                });
-                self.refuse(at, format!("{said}; allowed: {}", names.join(" | ")))
-            }
+        let index = self.line_among(&group.name, &group.lines, name, at)?;
+        Ok(group.lines[index].name.clone())
+    }
+
+    /// The same, while the group is made of these lines: which of them.
+    pub(super) fn line_among(
+        &self,
+        group: &str,
+        lines: &[Line],
+        name: Option<&Spanned<String>>,
+        at: Range<usize>,
+    ) -> Result<usize, FileError> {
+        let found = match name {
+            Some(name) => lines.iter().position(|line| &line.name == name.as_ref()),
+            None => (lines.len() == 1).then_some(0),
+        };
+        if let Some(index) = found {
+            return Ok(index);
         }
+        let said = name.map_or("which line is meant".to_owned(), |name| {
+            format!("there is no line {:?} in group {group:?}", name.as_ref())
+        });
+        let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+        self.refuse(at, format!("{said}; allowed: {}", names.join(" | ")))
     }
 
     /// The group of this name.

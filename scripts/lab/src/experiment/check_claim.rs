@@ -5,14 +5,11 @@ use super::claim::{Claim, Law, LineOf, PointOf, Test, Wanted};
 use super::file;
 use super::place::FileError;
 use super::{Experiment, Scalar};
-use crate::metric::Metric;
 use crate::stats::knee;
 use toml::Spanned;
 
 const KINDS: &str = "ratio, every_ratio, trend, value, flat, equal, within_model, knee, fit, \
     less, knee_moves, every_run, drains";
-/// What an experiment is about unless it says otherwise.
-pub(super) const METRIC: &str = "calls_per_s";
 
 impl Check<'_> {
     pub(super) fn claims(
@@ -105,6 +102,9 @@ impl Check<'_> {
                 return self.refuse(claim.kind.span(), wrong);
             }
         };
+        if let Some(text) = &claim.metric {
+            self.numbers_exist(text, &test.measured_lines(experiment), experiment)?;
+        }
         Ok(Claim { text: claim.text.clone(), test })
     }
 
@@ -282,16 +282,6 @@ impl Check<'_> {
             }
         }
         self.values(values)
-    }
-
-    pub(super) fn metric(&self, text: Option<&Spanned<String>>) -> Result<Metric, FileError> {
-        let Some(text) = text else {
-            return Ok(METRIC.parse().expect("the default metric is a path"));
-        };
-        match text.as_ref().parse() {
-            Ok(metric) => Ok(metric),
-            Err(error) => self.refuse(text.span(), error.to_string()),
-        }
     }
 
     pub(super) fn line(

@@ -54,13 +54,10 @@ impl Check<'_> {
         lines: &[Line],
     ) -> Result<Option<(usize, Scalar)>, FileError> {
         let Some(twin) = &group.twin else { return Ok(None) };
-        let name = twin.as_ref().line.as_ref();
-        let index = match name {
-            Some(name) => lines.iter().position(|line| &line.name == name.as_ref()),
-            None => Some(0),
-        };
-        let Some(index) = index else {
-            return self.refuse(twin.span(), "the twin names a line that the group has not");
+        // Without a name it is the first.
+        let index = match &twin.as_ref().line {
+            Some(name) => self.line_among(group.name.as_ref(), lines, Some(name), name.span())?,
+            None => 0,
         };
         let at = self.scalar(&twin.as_ref().at)?;
         if !lines[index].values.iter().any(|value| value.is(&at)) {

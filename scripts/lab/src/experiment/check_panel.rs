@@ -1,7 +1,7 @@
 //! Checks of panels.
 
 use super::check::Check;
-use super::check_claim::METRIC;
+use super::check_metric::METRIC;
 use super::file;
 use super::panel::{Base, Panel, PanelKind, Unit};
 use super::place::FileError;
@@ -64,6 +64,10 @@ impl Check<'_> {
                 return self.refuse(panel.kind.span(), wrong);
             }
         };
+        let named = panel.metrics.iter().map(|named| &named.get_ref().metric);
+        for text in panel.metric.iter().chain(named) {
+            self.numbers_exist(text, &kind.lines(&group.name), experiment)?;
+        }
         Ok(Panel {
             title: panel.title.clone(),
             kind,

@@ -1,6 +1,6 @@
 //! Claims as data: what is compared, and what is wanted of it.
 
-use super::Scalar;
+use super::{Experiment, Group, Line, Mode, Scalar};
 use crate::metric::Metric;
 
 /// A statement that the results are checked against.
@@ -236,6 +236,19 @@ impl Test {
             Test::EveryRun { .. } => Vec::new(),
             Test::Drains { line, capacity, .. } => vec![line, capacity],
         }
+    }
+
+    /// The same; all that are measured for one that looks at every run.
+    pub(super) fn measured_lines(&self, experiment: &Experiment) -> Vec<LineOf> {
+        if !matches!(self, Test::EveryRun { .. }) {
+            return self.lines().into_iter().cloned().collect();
+        }
+        let measured = experiment.groups.iter().filter(|group| group.mode != Mode::Simulated);
+        let of = |group: &Group, line: &Line| LineOf {
+            group: group.name.clone(),
+            line: line.name.clone(),
+        };
+        measured.flat_map(|group| group.lines.iter().map(move |line| of(group, line))).collect()
     }
 
     /// What it looks at, if a band is wanted of it: two tests of one subject may contradict.

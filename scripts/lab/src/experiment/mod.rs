@@ -4,6 +4,7 @@
 mod check;
 mod check_claim;
 mod check_group;
+mod check_metric;
 mod check_panel;
 mod check_ratio;
 mod claim;
@@ -26,6 +27,7 @@ pub(crate) use point::simulate_options;
 pub use point::{OptionSet, Point, Scalar};
 pub use replicas::Pause;
 
+use crate::fields::Reports;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -43,6 +45,8 @@ pub struct Known {
     pub simulate: Option<BTreeSet<String>>,
     /// Names of models.
     pub models: Option<BTreeSet<String>>,
+    /// The numbers of reports, for metrics.
+    pub reports: Option<Reports>,
 }
 
 /// A whole experiment, in its full or its quick form.

@@ -107,6 +107,30 @@ pub enum PanelKind {
     },
 }
 
+impl PanelKind {
+    /// The lines that it shows of `group`, and those that it divides by.
+    pub(super) fn lines(&self, group: &str) -> Vec<LineOf> {
+        let of_group = |lines: &[String]| -> Vec<LineOf> {
+            let line = |line: &String| LineOf { group: group.to_owned(), line: line.clone() };
+            lines.iter().map(line).collect()
+        };
+        match self {
+            PanelKind::Curve { lines, base, .. } => {
+                let base = base.iter().flat_map(|base| base.lines.clone());
+                of_group(lines).into_iter().chain(base).collect()
+            }
+            PanelKind::Heat { lines, base, .. } => [of_group(lines), base.lines.clone()].concat(),
+            PanelKind::Timeline { lines, .. } => lines.clone(),
+            PanelKind::Several { line, .. }
+            | PanelKind::Stages { line }
+            | PanelKind::Percentiles { line, .. }
+            | PanelKind::BatchSizes { line, .. }
+            | PanelKind::Each { line, .. }
+            | PanelKind::Backlog { line, .. } => vec![line.clone()],
+        }
+    }
+}
+
 /// What the numbers of some lines are divided by: those of the same lines at one value of the knob,
 /// or those of other lines, each at the same value.
 #[derive(Clone, Debug, PartialEq)]

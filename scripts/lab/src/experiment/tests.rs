@@ -1,5 +1,6 @@
 //! Experiment files, good and bad.
 
+mod names;
 mod replicas;
 
 use super::*;
@@ -43,6 +44,7 @@ fn known() -> Known {
         client: names(&["clients", "threads"]),
         simulate: names(&["readers"]),
         models: names(&["readers"]),
+        reports: Some(Reports::known().unwrap()),
     }
 }
 
@@ -118,7 +120,12 @@ fn a_bad_file_gives_one_line_with_the_place() {
     check("rounds = 3", "duration = \"3\"", 10, "duration: ");
     check("mode = \"paced\"", "mode = \"pacd\"", 8, "real, paced, simulated");
     check("name = \"g\"", "name = \"g g\"", 7, "letters, digits");
-    check("line = \"ten\", at = 1 }\nmodel", "line = \"te\", at = 1 }\nmodel", 13, "twin names");
+    check(
+        "line = \"ten\", at = 1 }\nmodel",
+        "line = \"te\", at = 1 }\nmodel",
+        13,
+        "no line \"te\"",
+    );
     check("at = 1 }\nmodel", "at = 3 }\nmodel", 13, "the twin is at 3");
     check("model = \"readers\"", "model = \"reader\"", 14, "no model \"reader\"");
     let hadoop = "clients = 10 }, peer = \"hadoop\"";
@@ -299,7 +306,8 @@ fn a_claim_about_several_lines_needs_two_that_are_there() {
 #[test]
 fn every_experiment_beside_the_lab_is_read_in_both_forms() {
     let names = crate::predict::MODELS.iter().map(|name| (*name).to_owned()).collect();
-    let known = Known { models: Some(names), ..Known::default() };
+    let reports = Some(Reports::known().unwrap());
+    let known = Known { models: Some(names), reports, ..Known::default() };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {

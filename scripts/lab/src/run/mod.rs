@@ -15,9 +15,12 @@ mod simulated;
 
 pub use matched::Matched;
 pub use record::{Followers, Record};
-pub use simulated::{keyed_setup, options as simulate_options};
+pub use simulated::{
+    is_keyed, keyed_setup, options as simulate_options, reports as simulated_reports,
+};
 
 use crate::experiment::{self, Experiment, FileError, Group, Known, Mode, Peer, Point, Side};
+use crate::fields::Reports;
 use crate::folder::{About, Folder, host_value};
 use crate::options::RunOptions;
 use crate::predict;
@@ -96,13 +99,14 @@ fn hadoop(programs: &Programs, experiment: &mut Experiment) -> Result<Hadoop, Pr
 }
 
 /// What the names in an experiment may be.
-fn known(programs: &Programs) -> Result<Known, ProcessError> {
+fn known(programs: &Programs) -> Result<Known> {
     let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
     Ok(Known {
         server: Some(programs.options_of(Program::Server)?),
         client: Some(programs.options_of(Program::Client)?),
         simulate: Some(simulate_options().map(str::to_owned).collect()),
         models: names(&predict::MODELS),
+        reports: Some(Reports::known()?),
     })
 }
 

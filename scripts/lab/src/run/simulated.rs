@@ -3,7 +3,7 @@
 
 mod keyed;
 
-pub(super) use keyed::is_meant as is_keyed;
+pub use keyed::is_meant as is_keyed;
 pub use keyed::setup as keyed_setup;
 
 use super::record::Record;
@@ -59,6 +59,19 @@ pub(super) fn run(point: &Point, calibration: Option<&Calibration>) -> Result<Re
     let outcome = pipeline::run(&setup).map_err(anyhow::Error::msg).with_context(words)?;
     record.report = report(&setup, &outcome);
     Ok(record)
+}
+
+/// A short report of each simulator, that of the pair and that of the dispatch by key: what their
+/// fields are called.
+pub fn reports() -> Result<[Value; 2]> {
+    let ticket = Setup::ticket(1, 1);
+    let load = Load::Closed { callers: 1, think_us: 0.0, turns: false };
+    let setup = Setup { load, warmup_s: 0.0, measured_s: 0.01, ..ticket };
+    let pair = report(&setup, &pipeline::run(&setup).map_err(anyhow::Error::msg)?);
+    let setup = dispatch_by_key::Setup::ticket(1, false);
+    let setup = dispatch_by_key::Setup { warmup_s: 0.0, measured_s: 0.01, ..setup };
+    let outcome = dispatch_by_key::run(&setup).map_err(anyhow::Error::msg)?;
+    Ok([pair, keyed::report(&setup, &outcome)])
 }
 
 /// What a group tells a simulator.

@@ -50,6 +50,11 @@ pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// How an experiment file begins.
+pub(crate) fn header(name: &str, gate_calls: u32) -> String {
+    format!("name = \"{name}\"\ntitle = \"T\"\nquestion = \"Q?\"\ngate_calls = {gate_calls}\n")
+}
+
 /// An experiment of two short points; `more` goes to its end.
 pub(crate) fn small(rounds: u32, more: &str) -> String {
     format!(

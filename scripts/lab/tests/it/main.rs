@@ -1,5 +1,6 @@
 //! The lab as a program, with the real pair.
 
+mod fields;
 mod followers;
 mod hadoop;
 mod kit;

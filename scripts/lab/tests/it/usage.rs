@@ -2,6 +2,8 @@
 
 use crate::kit::{Place, lab, small, stderr, text};
 
+const MISTYPED: &str = "kind = \"curve\"\nmetric = \"latency_us.p9\"";
+
 #[test]
 fn a_bad_experiment_ends_with_2_and_one_line_that_names_the_place() {
     let place = Place::new();
@@ -11,6 +13,7 @@ fn a_bad_experiment_ends_with_2_and_one_line_that_names_the_place() {
         ("values = [1, 2]", "values = []", 17, "values is empty"),
         ("mode = \"real\"", "mode = \"reel\"", 10, "allowed: real, paced, simulated"),
         ("rounds = 1", "rounds = ", 12, ""),
+        ("kind = \"stages\"", MISTYPED, 26, "no number latency_us.p9; nearest: latency_us."),
     ] {
         let bad = small(1, "").replacen(old, new, 1);
         let file = place.file("bad.toml", &bad);

@@ -24,7 +24,7 @@ pub(super) const OPTIONS: [&str; 11] = [
 const SHARED: [&str; 2] = ["measured", "stall-every"];
 
 /// Whether the options are those of a dispatch by key.
-pub(in crate::run) fn is_meant(options: &OptionSet) -> bool {
+pub fn is_meant(options: &OptionSet) -> bool {
     options.get(Side::Simulate, "batch").is_some()
 }
 
