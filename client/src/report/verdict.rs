@@ -1,6 +1,10 @@
 //! Which side limited the calls per second, and by what numbers one can tell.
 
-use echo_common::quantity::grouped;
+mod limits;
+
+pub(super) use limits::CAPACITIES;
+
+use limits::limits_that_acted;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -23,8 +27,6 @@ const TIE: f64 = 0.03;
 const DOMINANCE: f64 = 2.0;
 /// A thread that waits so many times as long as it runs is kept off the CPUs.
 const KEPT_OFF: f64 = 2.0;
-/// A limit that acted on one call in so many shaped the run.
-const LIMIT_ACTED: u64 = 10_000;
 /// Below this the counters of the kernel are too coarse.
 const WINDOW_MIN_S: f64 = 0.1;
 
@@ -142,7 +144,12 @@ impl Bound {
 
 /// Judges.
 pub(crate) fn verdict(evidence: Evidence) -> Verdict {
-    let (bound, reason) = judge(&evidence);
+    let (bound, mut reason) = judge(&evidence);
+    // It may keep calls out as well, and whoever has more CPUs would meet it.
+    let limits = limits_that_acted(&evidence);
+    if let Some(limits) = limits.filter(|_| matches!(bound, Bound::Client | Bound::Host)) {
+        reason.push_str(&format!("; besides, {limits}"));
+    }
     Verdict { bound, reason, evidence }
 }
 
@@ -160,6 +167,7 @@ fn judge(e: &Evidence) -> (Bound, String) {
         .or_else(|| confined_client(e))
         .or_else(|| thread_at_its_limit(e))
         .or_else(|| starved_thread(e))
+        .or_else(|| limit_among_neighbours(e))
         .or_else(|| full_host(e))
         .unwrap_or_else(|| no_limit(e))
 }
@@ -299,6 +307,19 @@ fn waits_for_others(e: &Evidence, busy: f64, on_cpu: f64) -> bool {
     at_least(e.others_cpu_share, NEIGHBOURS).is_some() && busy - on_cpu > KEPT_OFF * on_cpu
 }
 
+/// A limit of the server on a host that others fill, while both programs have time to spare.
+fn limit_among_neighbours(e: &Evidence) -> Option<(Bound, String)> {
+    let others = at_least(e.others_cpu_share, NEIGHBOURS).filter(|_| is_full(e))?;
+    let has_time = |stage: &Stage| stage.busy < SATURATED_AMONG_NEIGHBOURS;
+    let limits = limits_that_acted(e).filter(|_| stages(e).iter().all(has_time))?;
+    let text = format!(
+        "no thread was busy {} of the time, but {limits}; other processes took {} of all CPUs",
+        percent(SATURATED_AMONG_NEIGHBOURS),
+        percent(others)
+    );
+    Some((Bound::ServerLimit, text))
+}
+
 fn full_host(e: &Evidence) -> Option<(Bound, String)> {
     if let Some(busy) = at_least(e.host_busy_share, HOST_FULL) {
         let mut text = format!("all CPUs together worked {} of the time", percent(busy));
@@ -346,44 +367,6 @@ fn no_limit(e: &Evidence) -> (Bound, String) {
     };
     (Bound::Unsaturated, format!("{idle}: {text}"))
 }
-
-/// The server's limits that acted often enough to shape the run, in words.
-fn limits_that_acted(e: &Evidence) -> Option<String> {
-    let calls = e.server_calls.unwrap_or(0);
-    let often = |acted: u64| acted > 0 && acted.saturating_mul(LIMIT_ACTED) >= calls;
-    let limits = e.limits_acted.iter().filter(|(_, acted)| often(**acted));
-    let (mut text, mut refuses) = (String::new(), false);
-    for (name, &acted) in limits {
-        let (what, option) = match CAPACITIES.iter().find(|limit| limit.0 == name) {
-            Some(&(_, what, option)) => (what, option),
-            None => continue,
-        };
-        if !text.is_empty() {
-            text.push_str(", and ");
-        }
-        refuses |= name == REJECTED;
-        let times =
-            if acted == 1 { "once".to_owned() } else { format!("{} times", grouped(acted)) };
-        text.push_str(&format!("{what} {times} ({name}; {option})"));
-    }
-    let then = if refuses { "more calls are refused" } else { "more calls wait there" };
-    (!text.is_empty()).then(|| format!("{text}: {then}"))
-}
-
-const REJECTED: &str = "calls_rejected";
-/// The server's counters of what keeps calls out of it, in words, and the options that say how
-/// many calls it is.
-pub(crate) const CAPACITIES: [(&str, &str, &str); 5] = [
-    (REJECTED, "the call queue was full and refused calls", "--queue-capacity"),
-    ("queue_full_waits", "readers waited for room in the call queue", "--queue-capacity"),
-    (
-        "reading_paused",
-        "connections with all their calls in the server were not read",
-        "--calls-per-connection, --max-owed-bytes",
-    ),
-    ("log_full_waits", "the serial stage waited for room in the log", "--log-capacity"),
-    ("handler_queue_waits", "batches waited for room at a handler", "--handler-queue"),
-];
 
 fn is_full(e: &Evidence) -> bool {
     at_least(e.host_busy_share, HOST_FULL).is_some()

@@ -72,8 +72,12 @@ fn a_thread_that_others_kept_off_the_cpus_is_not_the_limit() {
 }
 
 fn limited(limits: &[(&str, u64)]) -> Evidence {
+    limited_at(limits, 0.5, 0.6)
+}
+
+fn limited_at(limits: &[(&str, u64)], client: f64, host: f64) -> Evidence {
     let limits_acted = limits.iter().map(|&(name, acted)| (name.to_owned(), acted)).collect();
-    Evidence { limits_acted, server_calls: Some(700_000), ..evidence(0.5, 0.5, 0.5, 0.6) }
+    Evidence { limits_acted, server_calls: Some(700_000), ..evidence(client, 0.5, 0.5, host) }
 }
 
 #[test]
@@ -88,6 +92,36 @@ fn a_limit_of_the_server_that_acted_is_named_and_finds_no_room() {
     }
     check(limited(&[("reading_paused", 3)]), Bound::Unsaturated);
     check(limited(&[("idle_closed", 700_000)]), Bound::Unsaturated);
+}
+
+/// Recorded beside three builds: --handlers 4 --calls-per-connection 2 --handler-cost paced:500us
+/// and 50 calls on one connection were "host-bound", at 12 % of a CPU.
+#[test]
+fn a_limit_of_the_server_is_named_on_a_host_that_others_fill() {
+    let paused = |e: Evidence| Evidence {
+        others_cpu_share: Some(0.885),
+        limits_acted: [("reading_paused".to_owned(), 5_046)].into(),
+        server_calls: Some(6_982),
+        ..e
+    };
+    check(paused(waiting((0.04, 0.078), (0.047, 0.012), (0.034, 0.035))), Bound::ServerLimit);
+    // Threads that wait for a CPU are what keeps calls there.
+    check(paused(waiting((0.2, 0.2), (0.2, 0.2), (0.31, 0.47))), Bound::Host);
+    // And where the two programs fill the host themselves, it is full.
+    let alone = paused(waiting((0.55, 0.0), (0.55, 0.0), (0.55, 0.0)));
+    check(Evidence { others_cpu_share: Some(0.02), ..alone }, Bound::Host);
+}
+
+#[test]
+fn a_limit_of_the_server_is_named_beside_client_and_host() {
+    for (busy, host, bound) in [(0.95, 0.7, Bound::Client), (0.85, 0.99, Bound::Host)] {
+        let judged = |limits| verdict(limited_at(limits, busy, host));
+        let verdict = judged(&[("calls_rejected", 2_454_021)]);
+        assert_eq!(verdict.bound, bound, "{}", verdict.reason);
+        let words = "; besides, the call queue was full and refused calls 2,454,021 times";
+        assert!(verdict.reason.contains(words), "{}", verdict.reason);
+        assert!(!judged(&[]).reason.contains("besides"));
+    }
 }
 
 #[test]
