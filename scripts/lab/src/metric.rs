@@ -4,7 +4,7 @@
 //! calls_per_s
 //! latency_us.p99
 //! max(server.readers[].busy_share)
-//! calls_per_s / host.cpu_ceiling_calls_per_s
+//! replicas.calls_held / outcomes.ok
 //! 1e6 * mean(server.readers[].cpu_us_per_call)
 //! ```
 //!

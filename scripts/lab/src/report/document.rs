@@ -144,25 +144,27 @@ fn timing(group: &Group, results: &Results<'_>) -> Option<String> {
     ))
 }
 
-/// What this host allows with client and server on the same CPUs.
+/// What this host allows with client and server on the same CPUs, and how much of it both used. Not
+/// the rate by its ceiling: a rate is one of the client's window, a price in CPU time one of the
+/// server's as well, which may be longer.
 fn host_bound(group: &Group, results: &Results<'_>) -> Option<String> {
     let middle = |text: &str| results.median_of_group(&metric(text), &group.name);
     let client = middle("cpu_us_per_call.client")?;
     let server = middle("cpu_us_per_call.server")?;
     let ceiling = middle("host.cpu_ceiling_calls_per_s")?;
-    let reached = middle("calls_per_s / host.cpu_ceiling_calls_per_s")?;
-    let cpus = ceiling * (client + server) / 1e6;
-    let bound = if reached >= 0.9 {
+    let cpus = middle("host.cpus_online")?;
+    let used = middle("verdict.pair_cpu_share")?;
+    let bound = if used >= 0.9 {
         "The host is the limit: more threads only share out the same CPU time."
     } else {
         "The host is not used up."
     };
     Some(format!(
         "Client and server share this host: X <= C / (D_client + D_server) = {cpus:.0} CPUs / \
-         ({client:.2} us + {server:.2} us) = {} calls/s (middle of the group's runs); the middle \
-         run reached {} of its bound. {bound}",
+         ({client:.2} us + {server:.2} us) = {} calls/s (middle of the group's runs); in the \
+         middle run both used {} of the CPUs. {bound}",
         words::number(ceiling),
-        words::percent(reached)
+        words::percent(used)
     ))
 }
 

@@ -199,6 +199,31 @@ fn a_group_whose_calls_carry_records_says_how_many_came_back() {
     assert!(open.contains("| 5,000 | 70 | 200 | 900 |"), "{open}");
 }
 
+/// The server's window may be longer than the client's: what is used, each measures in its own.
+#[test]
+fn how_full_the_host_was_is_no_rate_of_one_window_by_a_ceiling_of_another() {
+    let text = |used: f64| {
+        let mut content = content();
+        content.experiment = FILE.replace("mode = \"paced\"", "mode = \"real\"");
+        for run in &mut content.runs {
+            let report = &mut run.report;
+            report["cpu_us_per_call"] = json!({"client": 1000.0, "server": 4000.0});
+            report["host"] = json!({"cpus_online": 2, "cpu_ceiling_calls_per_s": 400.0});
+            report["verdict"]["pair_cpu_share"] = json!(used);
+        }
+        let (experiment, blocks) = blocks(&content);
+        markdown::page(&experiment.title, &blocks)
+    };
+    let bound = "2 CPUs / (1000.00 us + 4000.00 us) = 400 calls/s (middle of the group's runs); in \
+                 the middle run both used";
+    let (free, full) = (text(0.5), text(0.95));
+    assert!(
+        free.contains(&format!("{bound} 50 % of the CPUs. The host is not used up.")),
+        "{free}"
+    );
+    assert!(full.contains(&format!("{bound} 95 % of the CPUs. The host is the limit")), "{full}");
+}
+
 #[test]
 fn commands_name_each_setting_once() {
     let commands = commands::commands(&content()).unwrap();
