@@ -59,6 +59,19 @@ impl Calls {
         Calls { outbox, frames, plain, count, weight, read_ns, stamps, hadoop, is_slow }
     }
 
+    /// Whether every call is a stats call.
+    pub(crate) fn are_stats(&self) -> bool {
+        let mut at = 0;
+        while self.hadoop.is_none() && at < self.frames.len() {
+            let header = header_at(&self.frames[at..]);
+            if header.kind != Kind::Stats {
+                return false;
+            }
+            at += header.frame_len();
+        }
+        self.hadoop.is_none()
+    }
+
     /// Where the first `count` frames end, and what they were charged.
     fn front(&self, count: u32) -> (usize, usize) {
         let mut at = 0;

@@ -9,6 +9,7 @@ use echo_common::wire::hadoop::call;
 use echo_common::wire::hadoop::fault::Fault;
 use echo_common::wire::native::Status;
 use std::collections::VecDeque;
+use std::iter;
 use std::sync::Arc;
 
 impl Reader {
@@ -59,10 +60,15 @@ impl Reader {
         self.after_turn(slot, turn);
     }
 
-    /// Answers calls that the queue did not take.
+    /// Answers calls that the queue did not take. Stats calls that found no room are served here:
+    /// they need no handler, and it is in overload that counters are asked for.
     pub(super) fn reject(&mut self, calls: &mut VecDeque<Calls>, why: Status) {
         for run in calls.drain(..) {
             if why == Status::TooBusy {
+                if run.are_stats() {
+                    self.executor.serve(iter::once(run), false, &self.intake.reader().out);
+                    continue;
+                }
                 self.intake.limited().calls_rejected.add(u64::from(run.count));
                 if run.hadoop.is_some() && self.executor.hadoop().busy == Busy::Fatal {
                     self.back_off(run);
