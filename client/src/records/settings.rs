@@ -91,6 +91,12 @@ impl Settings {
         self.call_bytes_max as usize / self.record_len
     }
 
+    /// Records in `in_flight` calls of each connection and in the next one, at most.
+    pub(crate) fn room_for_records(&self, connections: usize, in_flight: usize) -> usize {
+        let by_call = connections * self.records_per_call();
+        by_call.min(self.streams * self.records_per_batch()) * (in_flight + 1)
+    }
+
     /// Records of one stream that wait or are in flight, at most.
     pub(crate) fn records_per_stream(&self) -> usize {
         self.buffer_bytes as usize / self.streams / self.record_len

@@ -166,6 +166,7 @@ fn open_loop(
         mean_s: latency.map(|latency| latency.mean / 1e6),
         rejected: outcomes.rejected(),
         timed_out: outcomes.timed_out,
+        rounds: None,
     };
     Some(OpenLoopFigures::of(plan.pace.as_ref()?, schedules, &answered))
 }

@@ -65,6 +65,18 @@ pub(crate) struct Answered {
     pub(crate) mean_s: Option<f64>,
     pub(crate) rejected: u64,
     pub(crate) timed_out: u64,
+    /// Of records, which wait for the next call of their connection.
+    pub(crate) rounds: Option<Rounds>,
+}
+
+/// Records come and go by calls: between two of them as many more are due as the way there and back
+/// is long, and none piles up as long as the next call takes them all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rounds {
+    /// The shortest that a call took: the network, and no queue.
+    pub(crate) call_s: f64,
+    /// Records that are in flight, and go with the next call of each connection, at most.
+    pub(crate) room: f64,
 }
 
 /// The latencies of an open loop: response is delay and service together.
@@ -120,7 +132,7 @@ impl OpenLoopFigures {
             overloaded: false,
         };
         let lost = (answered.rejected + answered.timed_out) as f64;
-        let kept_up = !figures.piles_up(answered.mean_s) && lost <= figures.least_loss();
+        let kept_up = !figures.piles_up(answered) && lost <= figures.least_loss();
         figures.overloaded = figures.falls_short() && !kept_up;
         figures
     }
@@ -149,14 +161,17 @@ impl OpenLoopFigures {
 
     /// Whether the backlog grew: in the last third of the schedule, or beyond what the latency of
     /// calls explains. A server that takes its time has a backlog, but one that stays as it is.
-    fn piles_up(&self, mean_s: Option<f64>) -> bool {
+    fn piles_up(&self, answered: &Answered) -> bool {
         let noise = |calls: f64| match self.arrivals {
             Arrivals::Poisson => BACKLOG_CHANCE.0 * calls.max(1.0).sqrt(),
             Arrivals::Uniform => BACKLOG_CHANCE.1 * calls.sqrt(),
         };
         let (early, late) = (self.backlog_at_two_thirds as f64, self.backlog_at_end as f64);
-        let grows = late - early > 1.0 + REACHED * self.scheduled as f64 / 3.0 + noise(early);
-        let under_way = mean_s.map(|mean_s| self.target_per_s * mean_s);
+        let rounds = answered.rounds.filter(|rounds| late <= rounds.room);
+        let by_rounds = rounds.map_or(0.0, |rounds| self.target_per_s * rounds.call_s);
+        let least = 1.0 + REACHED * self.scheduled as f64 / 3.0 + noise(early) + by_rounds;
+        let grows = late - early > least;
+        let under_way = answered.mean_s.map(|mean_s| self.target_per_s * mean_s);
         grows || under_way.is_some_and(|calls| late > BY_LATENCY * calls + 1.0 + noise(calls))
     }
 

@@ -1,6 +1,6 @@
 //! What a run of records came to: counted by record and by call, and where their time went.
 
-use super::open_loop::{Answered, OpenLoopFigures};
+use super::open_loop::{Answered, OpenLoopFigures, Rounds};
 use super::{Figures, Window, ratio};
 use crate::plan::Plan;
 use crate::records::{Tally, Totals};
@@ -55,6 +55,12 @@ impl RecordFigures {
         let schedules: Vec<_> = workers.collect();
         // Records of calls that were refused are counted with those of all error replies.
         let is_busy = run.ledger.outcomes.rejected() > 0;
+        let room = settings.room_for_records(plan.connections, plan.in_flight_per_connection());
+        let rounds = run
+            .ledger
+            .latency
+            .summary()
+            .map(|calls| Rounds { call_s: calls.min / 1e6, room: room as f64 });
         let tally: &mut Tally = run.ledger.records.as_mut()?;
         let totals = tally.totals;
         let rejected = if is_busy { totals.error_reply } else { 0 };
@@ -69,6 +75,7 @@ impl RecordFigures {
                 mean_s: latency.map(|latency| latency.mean / 1e6),
                 rejected,
                 timed_out: totals.timed_out,
+                rounds,
             };
             let mut figures = OpenLoopFigures::of(&pace, schedules.into_iter(), &answered);
             figures.unsent += totals.unsent;

@@ -75,6 +75,26 @@ fn a_server_that_takes_its_time_is_not_overloaded() {
     check(&case(1000.0, 5.0, 4960, [40, 40]), Some(true), false, "99.2 %");
 }
 
+/// Seen with --net-delay 100ms and --in-flight 1: every record went with the next call of its
+/// connection, and twice as many were due when a call came back as when it had just gone.
+#[test]
+fn records_that_wait_for_their_connections_next_call_do_not_pile_up() {
+    let with = |case: Case, mean_s, call_s, in_flight| {
+        let rounds = Some(Rounds { call_s, room: 128.0 * (in_flight + 1.0) });
+        Case { answered: Answered { mean_s: Some(mean_s), rounds, ..case.answered }, ..case }
+    };
+    let words = "did not pile up";
+    check(&with(case(500.0, 2.0, 808, [160, 192]), 0.291, 0.2, 5.0), Some(false), false, words);
+    check(&with(case(500.0, 1.0, 303, [131, 197]), 0.300, 0.2, 1.0), Some(false), false, words);
+    // A call of 128 records each 400 ms is too little, however few calls there were to see it.
+    let words = "did not keep up";
+    check(&with(case(500.0, 3.0, 641, [616, 731]), 1.228, 0.4, 1.0), Some(false), true, words);
+    check(&with(case(1000.0, 1.0, 130, [540, 870]), 0.7, 0.4, 1.0), Some(false), true, words);
+    // Room for all, and a server that takes longer and longer over them.
+    let slow = with(case(10e3, 3.0, 15_000, [10_000, 15_000]), 0.75, 0.01, 500.0);
+    check(&slow, Some(false), true, words);
+}
+
 #[test]
 fn a_backlog_that_is_more_than_latency_explains_is_overload_from_the_first_second_on() {
     // 1,020 calls/s for a second, of 1,000 that the server can do: too little to see it grow.
