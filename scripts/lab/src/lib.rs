@@ -44,6 +44,7 @@ pub fn program() -> ExitCode {
         Command::Compare(options) => compare::compare(&options),
         Command::Advise(options) => advise::command::run(&options),
         Command::Simulate(options) => simulate::command::run(&options),
+        Command::Bound(options) => process::become_bound(&options),
     };
     match done {
         Ok(code) => ExitCode::from(code),

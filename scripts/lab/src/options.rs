@@ -1,8 +1,10 @@
 //! The command line of `lab`.
 
 use crate::advise::options::AdviseOptions;
+use crate::process::BOUND;
 use crate::simulate::options::SimulateOptions;
 use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Experiments with echo-server and echo-client
@@ -27,6 +29,20 @@ pub enum Command {
     Advise(Box<AdviseOptions>),
     /// Run the pair in virtual time, on cores that this host does not have
     Simulate(Box<SimulateOptions>),
+    /// Become a program that ends with the lab: how the lab starts its programs
+    #[command(name = BOUND, hide = true)]
+    Bound(BoundOptions),
+}
+
+/// What the lab tells itself.
+#[derive(Debug, Args)]
+pub struct BoundOptions {
+    /// The id of the lab that starts it
+    pub lab: i32,
+    /// What to become
+    pub program: PathBuf,
+    /// With these arguments
+    pub arguments: Vec<OsString>,
 }
 
 /// Options of `lab run`.

@@ -9,9 +9,11 @@
 //! ```
 //!
 //! Children are in process groups of their own, so that a Ctrl-C comes to the lab alone; it ends
-//! what runs, and every wait returns [`ProcessError::Interrupted`]. The programs' options in the
+//! what runs, and every wait returns [`ProcessError::Interrupted`]. If the lab is killed itself,
+//! the system ends them. The programs' options in the
 //! environment (`ECHO_SERVER_*`, `ECHO_CLIENT_*`) are taken away: they would change a run unseen.
 
+mod bound;
 mod client;
 mod programs;
 mod running;
@@ -19,6 +21,8 @@ mod server;
 mod stats;
 mod stop;
 
+pub(crate) use bound::BOUND;
+pub use bound::run as become_bound;
 pub use client::{Client, ClientEnd, client};
 pub use programs::{Program, Programs};
 pub use server::{Server, ServerEnd};

@@ -1,7 +1,7 @@
-//! A child process that its owner ends, unless the owner is killed at once itself.
+//! A child process that its owner ends; if the owner is killed itself, the system does.
 
-use super::ProcessError;
 use super::stop::{Stop, Waited};
+use super::{ProcessError, bound};
 use echo_common::clock::{self, now_ns};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -42,8 +42,8 @@ impl Running {
         let name =
             program.file_name().map_or_else(String::new, |name| name.to_string_lossy().into());
         let refuse = |source| ProcessError::Start { program: name.clone(), source };
-        let mut command = Command::new(program);
-        command.args(arguments).process_group(0);
+        let mut command = bound::command(program, arguments);
+        command.process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         for (variable, _) in std::env::vars_os() {
             let text = variable.to_string_lossy();

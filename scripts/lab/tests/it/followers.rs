@@ -165,35 +165,50 @@ fn a_point_whose_rate_has_no_sound_source_is_not_measured_and_says_why() {
     assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
 }
 
-/// A stopped follower does not hear a signal that asks it to end.
+/// A stopped follower does not hear a signal that asks it to end, and a killed lab ends nothing.
 #[test]
-fn an_interrupt_in_a_pause_leaves_no_process_behind() {
-    let place = Place::new();
-    let (head, pause) = FILE.split_once("[[group]]\nname = \"pause\"").unwrap();
-    let (head, _) = head.split_once("[[group]]").unwrap();
-    let (pause, _) = pause.split_once("[[claim]]").unwrap();
-    let pause = pause.replace("duration = \"2s\"", "duration = \"5m\"");
-    let pause = pause.replace("at = \"500ms\", for = \"800ms\"", "at = \"0s\", for = \"5m\"");
-    let file = place.file("pause.toml", &format!("{head}[[group]]\nname = \"pause\"{pause}"));
-    let running = command(&["run", &file, "--out", text(&place.path("r"))]).spawn().unwrap();
-    let lab = running.id();
-    let until_ns = now_ns() + ns(Duration::from_secs(120));
-    let children = loop {
-        let children = children_of(lab);
-        if children.len() == 4 && children.iter().any(|(_, stopped)| *stopped) {
-            break children;
-        }
-        assert!(now_ns() < until_ns, "no follower was stopped: {children:?}");
-        std::thread::park_timeout(Duration::from_millis(10));
-    };
-    assert_eq!(children.iter().filter(|(_, stopped)| *stopped).count(), 1, "{children:?}");
-    assert!(Command::new("kill").args(["-INT", &lab.to_string()]).status().unwrap().success());
-    let ended = running.wait_with_output().unwrap();
-    assert_eq!(ended.status.code(), Some(130), "{}", stderr(&ended));
-    for (pid, _) in children {
-        let left = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        assert!(!left.starts_with("echo-"), "{pid} is left: {left}");
+fn however_the_lab_is_ended_in_a_pause_it_leaves_no_process_behind() {
+    for (signal, code) in [("-INT", Some(130)), ("-TERM", Some(143)), ("-KILL", None)] {
+        let place = Place::new();
+        let (head, pause) = FILE.split_once("[[group]]\nname = \"pause\"").unwrap();
+        let (head, _) = head.split_once("[[group]]").unwrap();
+        let (pause, _) = pause.split_once("[[claim]]").unwrap();
+        let pause = pause.replace("duration = \"2s\"", "duration = \"5m\"");
+        let pause = pause.replace("at = \"500ms\", for = \"800ms\"", "at = \"0s\", for = \"5m\"");
+        let file = place.file("pause.toml", &format!("{head}[[group]]\nname = \"pause\"{pause}"));
+        let running = command(&["run", &file, "--out", text(&place.path("r"))]).spawn().unwrap();
+        let lab = running.id();
+        let children = until("a follower is stopped", || {
+            let children = children_of(lab);
+            let stopped = children.iter().filter(|(_, stopped)| *stopped).count();
+            (children.len() == 4 && stopped == 1).then_some(children)
+        });
+        assert!(Command::new("kill").args([signal, &lab.to_string()]).status().unwrap().success());
+        let ended = running.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), code, "{}", stderr(&ended));
+        until("all have ended", || {
+            (!children.iter().any(|(pid, _)| is_running(*pid))).then_some(())
+        });
     }
+}
+
+/// Looks until it is there.
+fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+    let until_ns = now_ns() + ns(Duration::from_secs(120));
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(now_ns() < until_ns, "not seen: {what}");
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+}
+
+/// Whether it is one of the programs and lives; a dead one may wait for who adopted it.
+fn is_running(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().next());
+    stat.contains("(echo-") && state != Some("Z")
 }
 
 /// The living children of a process, and whether each is stopped.
