@@ -9,6 +9,8 @@ mod check_panel;
 mod check_ratio;
 mod claim;
 mod file;
+#[cfg(test)]
+mod made_up;
 mod matched;
 mod panel;
 mod peer;
@@ -18,6 +20,8 @@ mod replicas;
 
 pub use check::read;
 pub use claim::{Claim, Direction, Law, LineOf, PointOf, Test, Wanted};
+#[cfg(test)]
+pub(crate) use made_up::{made_up, made_up_form};
 pub use matched::{MatchedRate, RateOf};
 pub use panel::{Base, Panel, PanelKind, Unit};
 pub use peer::Peer;

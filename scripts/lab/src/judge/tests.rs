@@ -1,16 +1,12 @@
 //! Claims against made-up runs.
 
 use super::*;
-use crate::experiment::{Experiment, Known, read};
+use crate::experiment::{Experiment, made_up};
 use crate::predict::Predicted;
 use crate::run::Record;
 use serde_json::json;
-use std::path::Path;
 
-const FILE: &str = r#"name = "e"
-title = "T"
-question = "Q?"
-[[group]]
+const FILE: &str = r#"[[group]]
 name = "g"
 mode = "paced"
 title = "G"
@@ -21,8 +17,7 @@ lines = [{ name = "x" }, { name = "y" }]
 "#;
 
 fn experiment(claim: &str) -> Experiment {
-    let text = format!("{FILE}[[claim]]\ntext = \"C\"\n{claim}\n");
-    read(Path::new("x.toml"), &text, &Known::default(), false).unwrap()
+    made_up(&format!("{FILE}[[claim]]\ntext = \"C\"\n{claim}\n"))
 }
 
 /// Three rounds that differ by a few per cent, of `rates` at 1, 2, 5 and 10 readers.

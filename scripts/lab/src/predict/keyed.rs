@@ -113,14 +113,10 @@ fn paced_us(options: &OptionSet, option: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Known, read};
-    use std::path::Path;
+    use crate::experiment::made_up;
 
     /// The ticket's costs, five times as long.
-    const FILE: &str = r#"name = "e"
-title = "T"
-question = "Q?"
-[[group]]
+    const FILE: &str = r#"[[group]]
 name = "g"
 mode = "paced"
 title = "G"
@@ -141,7 +137,7 @@ dispatch-gap = "paced:500us"
 "#;
 
     fn rates(line: &str, how: fn(Mode, &Point) -> Option<Predicted>) -> Vec<f64> {
-        let experiment = read(Path::new("x.toml"), FILE, &Known::default(), false).unwrap();
+        let experiment = made_up(FILE);
         let points = experiment.groups[0].points();
         let points = points.iter().filter(|point| point.line == line);
         points.filter_map(|point| how(Mode::Paced, point)).map(|p| p.calls_per_s).collect()

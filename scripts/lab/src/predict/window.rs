@@ -166,13 +166,9 @@ impl Options<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Known, read};
-    use std::path::Path;
+    use crate::experiment::made_up;
 
-    const FILE: &str = r#"name = "e"
-title = "T"
-question = "Q?"
-[[group]]
+    const FILE: &str = r#"[[group]]
 name = "g"
 mode = "paced"
 title = "G"
@@ -211,7 +207,7 @@ knob = { option = "client.in-flight", values = [1, 2, 5, 16] }
 "#;
 
     fn of(line: &str) -> Vec<Predicted> {
-        let experiment = read(Path::new("x.toml"), FILE, &Known::default(), false).unwrap();
+        let experiment = made_up(FILE);
         let group = &experiment.groups[0];
         let points = group.points().into_iter().filter(|point| point.line == line);
         points.filter_map(|point| law(group, &point)).collect()

@@ -10,8 +10,8 @@
 //!
 //! Children are in process groups of their own, so that a Ctrl-C comes to the lab alone; it ends
 //! what runs, and every wait returns [`ProcessError::Interrupted`]. If the lab is killed itself,
-//! the system ends them. The programs' options in the
-//! environment (`ECHO_SERVER_*`, `ECHO_CLIENT_*`) are taken away: they would change a run unseen.
+//! the system ends them. The programs' options in the environment (`ECHO_SERVER_*`,
+//! `ECHO_CLIENT_*`) are taken away: they would change a run unseen.
 
 mod bound;
 mod client;

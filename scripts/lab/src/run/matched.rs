@@ -109,14 +109,10 @@ fn carried(unit: &str) -> Metric {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Known, read};
+    use crate::experiment::made_up;
     use serde_json::{Value, json};
-    use std::path::Path;
 
-    const FILE: &str = r#"name = "e"
-title = "T"
-question = "Q?"
-[[group]]
+    const FILE: &str = r#"[[group]]
 name = "full"
 mode = "real"
 title = "F"
@@ -137,7 +133,7 @@ rate = { share = 0.7, of = { group = "full", at = 5 } }
 
     #[test]
     fn a_rate_is_a_share_of_the_median_of_the_sound_runs_of_its_source() {
-        let experiment = read(Path::new("x.toml"), FILE, &Known::default(), false).unwrap();
+        let experiment = made_up(FILE);
         let mut sources = Sources::of(&experiment);
         assert_eq!(sources.points.len(), 1);
         let full = experiment.groups[0].points();
@@ -165,7 +161,7 @@ rate = { share = 0.7, of = { group = "full", at = 5 } }
     #[test]
     fn without_streams_calls_are_counted() {
         let text = FILE.replace("client = { streams = 9 }\n", "");
-        let experiment = read(Path::new("x.toml"), &text, &Known::default(), false).unwrap();
+        let experiment = made_up(&text);
         let mut sources = Sources::of(&experiment);
         let source = &experiment.groups[0].points()[1];
         sources.note(&run(source, json!({"calls_per_s": 1000.0, "records": null})));

@@ -1,16 +1,12 @@
 //! A server with followers, a rate that another point decides, and a follower that is stopped.
 
-use crate::kit::{Place, command, lab, stderr, stdout, text};
+use crate::kit::{Place, command, header, lab, stderr, stdout, text};
 use echo_common::clock::{now_ns, ns};
 use serde_json::Value;
 use std::process::Command;
 use std::time::Duration;
 
-const FILE: &str = r#"name = "acks"
-title = "Acks"
-question = "What does it cost to be sure?"
-gate_calls = 503
-[client]
+const FILE: &str = r#"[client]
 clients = 2
 interval = "50ms"
 [[group]]
@@ -83,6 +79,10 @@ a = { group = "pause", line = "acks=all", at = 2 }
 min = 1.0
 "#;
 
+fn acks(text: &str) -> String {
+    header("acks", 503) + text
+}
+
 fn runs(place: &Place) -> Vec<Value> {
     let text = place.read("r/runs.jsonl");
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -91,7 +91,7 @@ fn runs(place: &Place) -> Vec<Value> {
 #[test]
 fn followers_a_matched_rate_and_a_pause_go_from_the_file_to_the_report() {
     let place = Place::new();
-    let file = place.file("acks.toml", FILE);
+    let file = place.file("acks.toml", &acks(FILE));
     let ended = lab(&["run", &file, "--out", text(&place.path("r"))]);
     assert_eq!(ended.status.code(), Some(0), "{}{}", stdout(&ended), stderr(&ended));
     assert_eq!(stdout(&ended).matches("  holds  ").count(), 4, "{}", stdout(&ended));
@@ -146,8 +146,8 @@ fn a_point_whose_rate_has_no_sound_source_is_not_measured_and_says_why() {
     );
     let claim = "[[claim]]\ntext = \"It is as fast\"\nkind = \"value\"\nmin = 1.0\n\
                  a = { group = \"part\", line = \"acks=1\", at = 5 }\n";
-    let file =
-        place.file("acks.toml", &format!("{before}[[group]]\nname = \"full\"{after}{claim}"));
+    let file = place
+        .file("acks.toml", &acks(&format!("{before}[[group]]\nname = \"full\"{after}{claim}")));
     let ended = lab(&["run", &file, "--out", text(&place.path("r"))]);
     assert_eq!(ended.status.code(), Some(1), "{}{}", stdout(&ended), stderr(&ended));
     let said = stdout(&ended);
@@ -175,7 +175,8 @@ fn however_the_lab_is_ended_in_a_pause_it_leaves_no_process_behind() {
         let (pause, _) = pause.split_once("[[claim]]").unwrap();
         let pause = pause.replace("duration = \"2s\"", "duration = \"5m\"");
         let pause = pause.replace("at = \"500ms\", for = \"800ms\"", "at = \"0s\", for = \"5m\"");
-        let file = place.file("pause.toml", &format!("{head}[[group]]\nname = \"pause\"{pause}"));
+        let file =
+            place.file("acks.toml", &acks(&format!("{head}[[group]]\nname = \"pause\"{pause}")));
         let running = command(&["run", &file, "--out", text(&place.path("r"))]).spawn().unwrap();
         let lab = running.id();
         let children = until("a follower is stopped", || {

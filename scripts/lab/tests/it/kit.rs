@@ -57,8 +57,9 @@ pub(crate) fn header(name: &str, gate_calls: u32) -> String {
 
 /// An experiment of two short points; `more` goes to its end.
 pub(crate) fn small(rounds: u32, more: &str) -> String {
+    let header = header("small", 503);
     format!(
-        "name = \"small\"\ntitle = \"Small\"\nquestion = \"Does it run?\"\ngate_calls = 503\n\
+        "{header}\
          [client]\nstages = 10\ninterval = \"100ms\"\n\
          [[group]]\nname = \"g\"\nmode = \"real\"\ntitle = \"G\"\nrounds = {rounds}\n\
          duration = \"200ms\"\nwarmup = \"50ms\"\nmodel = \"readers\"\ntwin = {{ at = 1 }}\n\

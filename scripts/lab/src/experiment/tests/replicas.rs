@@ -1,5 +1,6 @@
 //! Followers, rates of other points and pauses: what a file may say of them.
 
+use super::super::made_up::assert_refused;
 use super::super::*;
 use std::path::Path;
 use std::time::Duration;
@@ -74,11 +75,7 @@ fn a_group_is_measured_behind_those_that_decide_its_rates() {
 /// Replaces a part of the good file and expects one line that names the place.
 fn check(old: &str, new: &str, line: usize, wrong: &str) {
     assert!(good().contains(old), "{old}");
-    let error = parse(&good().replacen(old, new, 1), false).unwrap_err();
-    let text = error.to_string();
-    assert!(text.contains(wrong), "{new}: {text}");
-    assert_eq!(error.line, line, "{new}: {text}");
-    assert!(!text.contains('\n') && text.starts_with("x.toml:"), "{text}");
+    assert_refused(parse(&good().replacen(old, new, 1), false), new, line, wrong);
 }
 
 #[test]

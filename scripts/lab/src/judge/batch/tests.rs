@@ -1,16 +1,12 @@
 //! Claims of the read-batch experiment against made-up runs.
 
 use super::super::{Finding, Verdict, judge};
-use crate::experiment::{Experiment, Known, read};
+use crate::experiment::{Experiment, made_up};
 use crate::results::Results;
 use crate::run::Record;
 use serde_json::{Value, json};
-use std::path::Path;
 
-const FILE: &str = r#"name = "e"
-title = "T"
-question = "Q?"
-[[group]]
+const FILE: &str = r#"[[group]]
 name = "g"
 mode = "paced"
 title = "G"
@@ -29,8 +25,7 @@ knob = { option = "server.dispatch-batch", values = [100, 250] }
 const BATCHES: [f64; 4] = [100.0, 250.0, 500.0, 1000.0];
 
 fn experiment(claim: &str) -> Experiment {
-    let text = format!("{FILE}[[claim]]\ntext = \"C\"\n{claim}\n");
-    read(Path::new("x.toml"), &text, &Known::default(), false).unwrap()
+    made_up(&format!("{FILE}[[claim]]\ntext = \"C\"\n{claim}\n"))
 }
 
 /// Three rounds of all points that `report` has something to say of.

@@ -1,16 +1,12 @@
 //! Claims about ratios along the knob against made-up runs.
 
 use super::super::{Finding, Verdict, judge};
-use crate::experiment::{Experiment, Known, read};
+use crate::experiment::{Experiment, made_up};
 use crate::results::Results;
 use crate::run::Record;
 use serde_json::json;
-use std::path::Path;
 
-const FILE: &str = r#"name = "e"
-title = "T"
-question = "Q?"
-[[group]]
+const FILE: &str = r#"[[group]]
 name = "g"
 mode = "paced"
 title = "G"
@@ -29,7 +25,7 @@ const EVERY: &str = "kind = \"every_ratio\"\na = { group = \"g\", line = \"two\"
 const GAINS: [f64; 5] = [1.93, 1.62, 1.31, 1.19, 1.05];
 
 fn experiment(claim: &str) -> Experiment {
-    read(Path::new("x.toml"), &format!("{FILE}{claim}\n"), &Known::default(), false).unwrap()
+    made_up(&format!("{FILE}{claim}\n"))
 }
 
 /// Line one has 100, line two so many times as much; rounds differ by a per cent, the twin by two.

@@ -158,15 +158,11 @@ pub(super) fn backlog(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Experiment, Known, read};
+    use crate::experiment::{Experiment, made_up};
     use crate::run::Record;
     use serde_json::json;
-    use std::path::Path;
 
-    const FILE: &str = r#"name = "e"
-title = "T"
-question = "Q?"
-[[group]]
+    const FILE: &str = r#"[[group]]
 name = "g"
 mode = "paced"
 title = "G"
@@ -177,7 +173,7 @@ lines = [{ name = "x" }]
 "#;
 
     fn experiment() -> Experiment {
-        read(Path::new("x.toml"), FILE, &Known::default(), false).unwrap()
+        made_up(FILE)
     }
 
     /// Two rounds; at 10 all batches have up to 16 calls, at 500 three in four have more than 256.

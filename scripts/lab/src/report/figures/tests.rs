@@ -1,15 +1,11 @@
 //! Curves of made-up runs.
 
 use super::*;
-use crate::experiment::{Experiment, Known, read};
+use crate::experiment::made_up;
 use crate::run::Record;
 use serde_json::json;
-use std::path::Path;
 
-const FILE: &str = r#"name = "e"
-title = "T"
-question = "Q?"
-[[group]]
+const FILE: &str = r#"[[group]]
 name = "g"
 mode = "paced"
 title = "G"
@@ -27,7 +23,7 @@ fn drawn(file: &str) -> Figure {
 }
 
 fn with_report(file: &str, report: impl Fn(u32) -> serde_json::Value) -> Figure {
-    let experiment: Experiment = read(Path::new("x.toml"), file, &Known::default(), false).unwrap();
+    let experiment = made_up(file);
     let mut runs = Vec::new();
     for point in experiment.groups[0].points() {
         for round in 1..=2 {

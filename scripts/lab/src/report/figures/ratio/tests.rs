@@ -2,15 +2,11 @@
 
 use super::super::figure;
 use super::*;
-use crate::experiment::{Experiment, Known, read};
+use crate::experiment::{Experiment, made_up_form};
 use crate::run::Record;
 use serde_json::json;
-use std::path::Path;
 
-const FILE: &str = r#"name = "e"
-title = "T"
-question = "Q?"
-[[group]]
+const FILE: &str = r#"[[group]]
 name = "sizes"
 mode = "paced"
 title = "Sizes"
@@ -45,7 +41,7 @@ base = { lines = ["64 B"] }
 "#;
 
 fn experiment(quick: bool) -> Experiment {
-    read(Path::new("x.toml"), FILE, &Known::default(), quick).unwrap()
+    made_up_form(FILE, quick)
 }
 
 /// Two rounds; in group `all` half of what the other has, and nothing of 1 KiB at 16.
