@@ -1,7 +1,7 @@
 //! Faults made on purpose (`--inject`), so that every check of a client can itself be checked.
 //!
-//! An `Injector` stands where the replies of a handler leave for their connection. Off means that
-//! there is none: nothing else differs.
+//! An `Injector` stands where the replies of a handler, or of the replicator, leave for their
+//! connection. Off means that there is none: nothing else differs.
 
 use crate::config::Config;
 use crate::meters::SharedCounter;
@@ -148,8 +148,8 @@ impl Injector {
         self.apply_to(replies, swaps, meters)
     }
 
-    /// The same for a reply that leaves later by way of the replicator, where it may be swapped.
-    pub(crate) fn apply_to_held(&mut self, reply: &mut Owed, meters: &FaultMeters) -> u64 {
+    /// The same for a reply that leaves by itself or was swapped before.
+    pub(crate) fn apply_to_one(&mut self, reply: &mut Owed, meters: &FaultMeters) -> u64 {
         self.apply_to(reply, false, meters)
     }
 

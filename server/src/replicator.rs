@@ -321,6 +321,7 @@ impl Replicator {
         injector.swap(&mut self.leaving, faults);
         for mut answer in self.leaving.drain(..) {
             let Answer { outbox, reply, weight, .. } = &mut answer;
+            out.omitted.add(injector.apply_to_one(reply, faults));
             let withheld = injector.lets_overtake(reply, faults, |reply| {
                 self.responder.withhold(outbox, reply, *weight)
             });

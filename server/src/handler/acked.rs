@@ -163,13 +163,13 @@ impl Executor {
             return;
         };
         if let Some(injector) = &mut self.acking.injector {
+            // Whatever else is done to these replies is done where they leave.
             let faults = &self.acking.meters.faults;
             for call in &mut self.acking.held {
-                let Some(answer) = &mut call.answer else { continue };
-                meters.omitted.add(injector.apply_to_held(&mut answer.reply, faults));
                 if injector.acks_early(faults)
-                    && let Some(answer) = call.answer.take()
+                    && let Some(mut answer) = call.answer.take()
                 {
+                    meters.omitted.add(injector.apply_to_one(&mut answer.reply, faults));
                     self.responder.answer(answer, meters);
                 }
             }

@@ -1,8 +1,9 @@
 //! Faults made on purpose: each does what it says, is counted, and is announced where figures are.
 
 use crate::kit::{Peer, Server, call_frame, payload, until};
-use echo_common::wire::native::Kind;
+use echo_common::wire::native::{FLAG_ACKS_ALL, Header, Kind, Status};
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 
 /// What came back for calls 0 to 99, sent in one piece: payloads by id.
 fn replies(fault: &str, expected: usize) -> (BTreeMap<u64, Vec<Vec<u8>>>, Vec<String>) {
@@ -96,6 +97,31 @@ fn a_reply_that_is_swapped_where_order_is_promised_comes_whole_behind_the_next_o
         let ended = server.stop();
         ended.check(&[("calls", 130), ("replies", 130), ("calls_in_server", 0)]);
         assert_eq!(ended.counter("faults_swapped"), late.len() as u64);
+    }
+}
+
+/// A fault was made when a call went to the followers: one that failed there was both dropped and
+/// answered.
+#[test]
+fn a_call_that_too_few_followers_hold_is_answered_and_counted_once_whatever_fault_is_asked() {
+    let nobody = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let silent = nobody.local_addr().expect("an address").to_string();
+    for fault in ["drop:1", "dup:1", "corrupt:1", "swap:1"] {
+        for handlers in ["1", "0"] {
+            let faults = [("--inject", fault), ("--test-faults", "-")];
+            let leader = [("--followers", silent.as_str()), ("--ack-timeout", "50ms")];
+            let changes = [&faults[..], &leader, &[("--handlers", handlers)]].concat();
+            let server = Server::start(&changes);
+            let mut peer = Peer::open(server.address);
+            for id in 0..10 {
+                let head = Header::new(Kind::Call, FLAG_ACKS_ALL, id, 0, 4);
+                peer.send(&[&head.encode()[..], b"held"].concat());
+            }
+            (0..10).for_each(|id| drop(peer.expect_error(id, Status::TooFewHolders)));
+            let ended = server.stop();
+            ended.check(&[("calls", 10), ("replies", 10), ("replies_omitted", 0)]);
+            ended.check(&[("ack_timeouts", 10), ("faults_dropped", 0), ("faults_doubled", 0)]);
+        }
     }
 }
 
