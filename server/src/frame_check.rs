@@ -107,3 +107,78 @@ fn check_replica(found: Split, header: &Header) -> Result<Option<Checked>, Refus
     let (is_stats, has_flags, wants_stages) = (false, true, false);
     Ok(Some(Checked { length, weight: length, is_stats, has_flags, wants_stages }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: usize = 100;
+
+    /// What is to become of a whole frame, by the numbers of the wire: its weight, or a status.
+    fn verdict(kind: u8, flags: u8, rest: usize, asked: usize) -> Result<usize, Status> {
+        let has = |flag: u8, length: usize| if flags & flag != 0 { length } else { 0 };
+        let announced = has(0x02, 16) + has(0x04, 20) + has(0x08, 4);
+        match (kind, flags) {
+            (1..=6, _) if 12 + rest > LIMIT => Err(Status::FrameTooLarge),
+            (1, _) if flags & 0x80 != 0 || flags & 0x21 == 0x21 => Err(Status::Malformed),
+            (1, _) if rest < announced => Err(Status::Malformed),
+            (1, _) if flags & 0x08 != 0 && asked > LIMIT - 12 => Err(Status::FrameTooLarge),
+            (1, _) if flags & 0x08 != 0 => Ok((16 + rest).max(16 + asked)),
+            (1, _) => Ok(16 + rest),
+            (4, 0) => Ok(64 << 10),
+            (5, 0) if rest >= 8 => Ok(16 + rest),
+            (6, 0) if rest >= 16 => Ok(16 + rest),
+            _ => Err(Status::Malformed),
+        }
+    }
+
+    fn frame(kind: u8, flags: u8, rest: usize, asked: usize) -> Vec<u8> {
+        let mut frame = (12 + rest as u32).to_be_bytes().to_vec();
+        frame.extend([kind, flags, 0, 0]);
+        frame.resize(16 + rest, 0xee);
+        let at = 16 + (flags & 0x02) as usize * 8 + (flags & 0x04) as usize * 5;
+        if let Some(word) = frame.get_mut(at..at + 4).filter(|_| flags & 0x08 != 0) {
+            word.copy_from_slice(&(asked as u32).to_be_bytes());
+        }
+        frame
+    }
+
+    /// Whole, with more behind it, and cut: an incomplete frame is refused for what is known of it,
+    /// or not yet.
+    #[test]
+    fn every_kind_with_every_flag_is_judged_by_its_length_alone_and_never_too_early() {
+        let limits = ReadLimits {
+            frame_size_max: LIMIT,
+            hadoop: None,
+            reader_batch: 1,
+            handshake_timeout_ns: u64::MAX,
+            frame_timeout_ns: u64::MAX,
+            idle_timeout_ns: u64::MAX,
+            write_stall_timeout_ns: u64::MAX,
+        };
+        let judged = |bytes: &[u8]| match check(bytes, &limits, 0) {
+            Ok(found) => Ok(found.map(|call| (call.length, call.weight))),
+            Err(refusal) => Err(refusal.status),
+        };
+        for (kind, flags) in (0..=8).flat_map(|kind| (0..=u8::MAX).map(move |flags| (kind, flags)))
+        {
+            for (rest, asked) in (0..=45).flat_map(|rest| [(rest, 9), (rest, 88), (rest, 89)]) {
+                let whole = frame(kind, flags, rest, asked);
+                let what = format!("kind {kind}, flags {flags:#04x}, {rest} bytes, {asked} asked");
+                let expected = verdict(kind, flags, rest, asked);
+                let found = expected.map(|weight| Some((whole.len(), weight)));
+                assert_eq!(judged(&whole), found, "{what}");
+                assert_eq!(judged(&[&whole[..], &whole].concat()), found, "{what}, twice");
+                for cut in [3, 4, 15, 16, whole.len() - 1] {
+                    let known = cut >= 16 && expected == Err(Status::Malformed);
+                    let early = if known { Err(Status::Malformed) } else { Ok(None) };
+                    if cut < whole.len() {
+                        assert_eq!(judged(&whole[..cut]), early, "{what}, cut at {cut}");
+                    }
+                }
+            }
+            let long = frame(kind, flags, LIMIT - 11, 0);
+            assert_eq!(judged(&long[..4]), Err(Status::FrameTooLarge));
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 mod admission;
 mod faults_injected;
+mod flags;
 mod framing;
 mod hadoop;
 mod keyed;

@@ -28,6 +28,6 @@
 mod answers;
 mod calls;
 mod flow;
-mod kit;
+pub(crate) mod kit;
 mod limits;
 mod replay;

@@ -8,7 +8,9 @@ mod server;
 
 pub(crate) use canary::Canary;
 pub(crate) use inside::{Inside, Tricky, config, hadoop};
-pub(crate) use peer::{Peer, call_frame, connect_from, payload, resp_size_frame, stats_frame};
+pub(crate) use peer::{
+    Frame, Peer, call_frame, connect_from, payload, resp_size_frame, stats_frame,
+};
 pub(crate) use proc::Proc;
 pub(crate) use server::{Ended, Server, arguments, command, run};
 
