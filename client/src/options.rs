@@ -38,7 +38,7 @@ pub struct Options {
     #[arg(env = "ECHO_CLIENT_THREADS", allow_hyphen_values = true, help_heading = LOAD)]
     pub threads: Option<u64>,
 
-    /// Calls in flight on each connection, at most [default: 1; 1024 with --rate]
+    /// Calls in flight on a connection, at most [default: 1; 1024 with --rate; 5 with --streams]
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
     #[arg(value_parser = count_in(1..=IN_FLIGHT_MAX))]
     #[arg(env = "ECHO_CLIENT_IN_FLIGHT", help_heading = LOAD)]
@@ -376,7 +376,7 @@ pub enum Switch {
 
 const LOAD: &str = "Load";
 const PROTOCOL: &str = "Protocol";
-const LIMITS: &str = "Time limits and failures";
+const LIMITS: &str = "Limits and failures";
 const PLACEMENT: &str = "Placement";
 const REPORT: &str = "Report";
 
@@ -386,7 +386,7 @@ Times: 500us, 30s, 1m30s.
 Every option can be given as an environment variable ECHO_CLIENT_..., as shown.
 
 Exit codes: 0 every call was answered rightly; 1 some were not; 2 usage; 69 cannot connect;
-70 internal error; 71 not enough open files; 74 the report cannot be written;
+70 internal error; 71 not enough open files; 74 an output cannot be written;
 130, 143 ended by SIGINT, SIGTERM (the report is printed, a second signal leaves at once).";
 
 const CLIENTS_MAX: u64 = 1_000_000;

@@ -18,7 +18,9 @@ use std::time::Duration;
 
 mod effects;
 mod hadoop;
+mod help;
 pub use hadoop::HadoopOptions;
+use help::{CONNECTIONS, COSTS, EXIT_CODES, THREADS, TIME, TOLD};
 
 /// The port of Ozone's OM.
 pub const PORT: u16 = 9862;
@@ -47,7 +49,7 @@ pub enum Pin {
 
 /// RPC echo server with a threaded reader pool and pinned handlers.
 #[derive(Debug, Parser)]
-#[command(name = "echo-server", version, about, max_term_width = 100)]
+#[command(name = "echo-server", version, about, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Options {
     /// Address to listen on: HOST:PORT, HOST or :PORT, IPv6 in brackets. Port 0 takes any free
     /// port; the IPv6 wildcard takes IPv4 too.
@@ -55,99 +57,108 @@ pub struct Options {
         long,
         env = "ECHO_SERVER_LISTEN",
         default_value = "127.0.0.1:9862",
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        help_heading = CONNECTIONS
     )]
     pub listen: String,
     /// Reader threads, 1 to 1024 (Hadoop's ipc.server.read.threadpool.size).
-    #[arg(long, env = "ECHO_SERVER_READERS", default_value = "1")]
+    #[arg(long, env = "ECHO_SERVER_READERS", default_value = "1", help_heading = THREADS)]
     #[arg(value_parser = count_in(1..=1024), allow_hyphen_values = true)]
     pub readers: u64,
     /// Handler threads, 0 to 4096; 0 serves calls on the readers [default: CPUs available].
     #[arg(long, env = "ECHO_SERVER_HANDLERS", value_parser = count_in(0..=4096))]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, help_heading = THREADS)]
     pub handlers: Option<u64>,
     /// Which threads are pinned to a CPU each, inside the allowed CPUs; `--pin` alone means all
     /// [default: handlers].
     #[arg(long, env = "ECHO_SERVER_PIN", default_missing_value = "all", num_args = 0..=1)]
+    #[arg(help_heading = THREADS)]
     pub pin: Option<Pin>,
     /// CPUs to pin to, in order, such as 0-3,6 [default: every allowed CPU].
     #[arg(long, env = "ECHO_SERVER_CPUS", value_name = "LIST", allow_hyphen_values = true)]
+    #[arg(help_heading = THREADS)]
     pub cpus: Option<String>,
     /// End at start if a thread cannot be pinned, instead of running it unpinned.
     #[arg(long, env = "ECHO_SERVER_STRICT_PIN", value_parser = BoolishValueParser::new())]
+    #[arg(help_heading = THREADS)]
     pub strict_pin: bool,
     /// How connections are dealt to readers.
     #[arg(
         long,
         env = "ECHO_SERVER_ASSIGN",
         default_value = "round-robin",
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        help_heading = THREADS
     )]
     pub assign: Assign,
     /// Most calls taken from one connection per pass; 1 is Hadoop's way.
-    #[arg(long, env = "ECHO_SERVER_READER_BATCH", default_value = "1024")]
+    #[arg(long, env = "ECHO_SERVER_READER_BATCH", default_value = "1024", help_heading = THREADS)]
     #[arg(value_parser = count_in(1..=1_000_000), allow_hyphen_values = true)]
     pub reader_batch: u64,
     /// Calls that may wait for a handler [default: 100 per handler, but 1000 at least].
     #[arg(long, env = "ECHO_SERVER_QUEUE_CAPACITY", value_parser = count_in(1..=100_000_000))]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, help_heading = THREADS)]
     pub queue_capacity: Option<u64>,
     /// When the queue is full: `wait` stops the reader, `reject` answers "server too busy"
     /// [default: wait].
-    #[arg(long, env = "ECHO_SERVER_WHEN_FULL", allow_hyphen_values = true)]
+    #[arg(long, env = "ECHO_SERVER_WHEN_FULL", allow_hyphen_values = true, help_heading = THREADS)]
     pub when_full: Option<WhenFull>,
     /// Calls of one connection in the server at once; 1 is Kafka's muting.
     #[arg(long, alias = "max-in-flight", env = "ECHO_SERVER_CALLS_PER_CONNECTION")]
     #[arg(default_value = "1024", value_parser = count_in(1..=1_000_000))]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, help_heading = THREADS)]
     pub calls_per_connection: u64,
     /// Connections open at once; more are closed [default: 10000, or what descriptors allow].
     #[arg(long, env = "ECHO_SERVER_MAX_CONNECTIONS", value_parser = count_in(1..=10_000_000))]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, help_heading = CONNECTIONS)]
     pub max_connections: Option<u64>,
     /// Connections open at once from one address [default: no bound].
-    #[arg(long, env = "ECHO_SERVER_MAX_CONNECTIONS_PER_PEER")]
+    #[arg(long, env = "ECHO_SERVER_MAX_CONNECTIONS_PER_PEER", help_heading = CONNECTIONS)]
     #[arg(value_parser = count_in(1..=10_000_000), allow_hyphen_values = true)]
     pub max_connections_per_peer: Option<u64>,
     /// End at start if descriptors do not suffice for --max-connections, instead of lowering it.
     #[arg(long, env = "ECHO_SERVER_STRICT_LIMITS", value_parser = BoolishValueParser::new())]
+    #[arg(help_heading = CONNECTIONS)]
     pub strict_limits: bool,
     /// Largest frame: bytes that follow the length word, 12 of them header, up to 1GiB; for
     /// Hadoop RPC ipc.maximum.data.length [default: 16MiB and 64 bytes; 128MiB for Hadoop RPC].
     #[arg(long, env = "ECHO_SERVER_MAX_FRAME_SIZE", value_parser = size_in(12..=1 << 30))]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, help_heading = CONNECTIONS)]
     pub max_frame_size: Option<u64>,
     /// Bytes of one connection in the server, calls in flight and replies it does not take;
     /// reading pauses there.
     #[arg(long, env = "ECHO_SERVER_MAX_OWED_BYTES", default_value = "4MiB")]
     #[arg(value_parser = size_in(1..=1 << 40), allow_hyphen_values = true)]
+    #[arg(help_heading = CONNECTIONS)]
     pub max_owed_bytes: u64,
     /// Accepted connections that may wait for one reader; then accepting waits.
     #[arg(long, env = "ECHO_SERVER_READER_INBOX", default_value = "100")]
     #[arg(value_parser = count_in(1..=1_000_000), allow_hyphen_values = true)]
+    #[arg(help_heading = CONNECTIONS)]
     pub reader_inbox: u64,
     /// Connections that the kernel may hold before they are accepted.
-    #[arg(long, env = "ECHO_SERVER_BACKLOG", default_value = "1024")]
+    #[arg(long, env = "ECHO_SERVER_BACKLOG", default_value = "1024", help_heading = CONNECTIONS)]
     #[arg(value_parser = count_in(1..=65_535), allow_hyphen_values = true)]
     pub backlog: u64,
     /// From accept to the first whole frame, or off.
-    #[arg(long, env = "ECHO_SERVER_HANDSHAKE_TIMEOUT", default_value = "10s")]
+    #[arg(long, env = "ECHO_SERVER_HANDSHAKE_TIMEOUT", default_value = "10s", help_heading = TIME)]
     #[arg(value_parser = quantity::optional_duration, allow_hyphen_values = true)]
     pub handshake_timeout: std::option::Option<Duration>,
     /// For a frame to become whole, or off.
-    #[arg(long, env = "ECHO_SERVER_FRAME_TIMEOUT", default_value = "60s")]
+    #[arg(long, env = "ECHO_SERVER_FRAME_TIMEOUT", default_value = "60s", help_heading = TIME)]
     #[arg(value_parser = quantity::optional_duration, allow_hyphen_values = true)]
     pub frame_timeout: std::option::Option<Duration>,
     /// Without a call, with nothing in flight and nothing owed, or off.
-    #[arg(long, env = "ECHO_SERVER_IDLE_TIMEOUT", default_value = "off")]
+    #[arg(long, env = "ECHO_SERVER_IDLE_TIMEOUT", default_value = "off", help_heading = TIME)]
     #[arg(value_parser = quantity::optional_duration, allow_hyphen_values = true)]
     pub idle_timeout: std::option::Option<Duration>,
     /// While the peer takes none of the bytes owed to it, or off.
     #[arg(long, env = "ECHO_SERVER_WRITE_STALL_TIMEOUT", default_value = "60s")]
     #[arg(value_parser = quantity::optional_duration, allow_hyphen_values = true)]
+    #[arg(help_heading = TIME)]
     pub write_stall_timeout: std::option::Option<Duration>,
     /// From the signal to the end, whatever is still owed, or off.
-    #[arg(long, env = "ECHO_SERVER_DRAIN_TIMEOUT", default_value = "10s")]
+    #[arg(long, env = "ECHO_SERVER_DRAIN_TIMEOUT", default_value = "10s", help_heading = TIME)]
     #[arg(value_parser = quantity::optional_duration, allow_hyphen_values = true)]
     pub drain_timeout: std::option::Option<Duration>,
     /// Only these networks may connect, such as 10.0.0.0/8; repeatable [default: all].
@@ -156,28 +167,31 @@ pub struct Options {
         env = "ECHO_SERVER_ALLOW",
         value_name = "CIDR",
         value_delimiter = ',',
-        allow_hyphen_values = true
+        allow_hyphen_values = true,
+        help_heading = CONNECTIONS
     )]
     pub allow: Vec<ipnet::IpNet>,
     /// Kernel send buffer of each connection (SO_SNDBUF) [default: the kernel's].
     #[arg(long, env = "ECHO_SERVER_SEND_BUFFER", value_parser = size_in(1..=1 << 30))]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, help_heading = CONNECTIONS)]
     pub send_buffer: Option<u64>,
     /// Kernel receive buffer of each connection (SO_RCVBUF) [default: the kernel's].
     #[arg(long, env = "ECHO_SERVER_RECEIVE_BUFFER", value_parser = size_in(1..=1 << 30))]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, help_heading = CONNECTIONS)]
     pub receive_buffer: Option<u64>,
     /// Print a line of counters on stderr every so often, such as 1s [default: off].
     #[arg(long, env = "ECHO_SERVER_STATS", value_name = "EVERY")]
     #[arg(value_parser = duration_in(STATS_EVERY_MIN..=STATS_EVERY_MAX))]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, help_heading = TOLD)]
     pub stats: Option<Duration>,
     /// Answer GET /metrics (OpenMetrics text, for Prometheus) on this address, in the form of
     /// --listen; --allow holds there, too [default: off].
     #[arg(long, env = "ECHO_SERVER_METRICS", value_name = "ADDR", allow_hyphen_values = true)]
+    #[arg(help_heading = TOLD)]
     pub metrics: Option<String>,
     /// Do not answer the client's stats calls.
     #[arg(long, env = "ECHO_SERVER_NO_REMOTE_STATS", value_parser = BoolishValueParser::new())]
+    #[arg(help_heading = TOLD)]
     pub no_remote_stats: bool,
     /// Hadoop RPC.
     #[command(flatten)]
@@ -185,11 +199,11 @@ pub struct Options {
     /// What a reader pays for each call: spin:TIME burns CPU, paced:TIME emulates a server of its
     /// own; then :det, :exp or :lognormal:CV [default: nothing].
     #[arg(long, env = "ECHO_SERVER_READER_COST", value_name = "COST")]
-    #[arg(value_parser = Cost::without_payload)]
+    #[arg(value_parser = Cost::without_payload, help_heading = COSTS)]
     pub reader_cost: Option<Cost>,
     /// What a handler pays for each call, in the same form; TIME may be TIME+TIME/KiB, which grows
     /// with the call's payload [default: nothing].
-    #[arg(long, env = "ECHO_SERVER_HANDLER_COST", value_name = "COST")]
+    #[arg(long, env = "ECHO_SERVER_HANDLER_COST", value_name = "COST", help_heading = COSTS)]
     pub handler_cost: Option<Cost>,
     /// How calls are dispatched.
     #[command(flatten)]
@@ -198,7 +212,7 @@ pub struct Options {
     #[command(flatten)]
     pub replication: ReplicationOptions,
     /// Print every limit with its value and counter, and end.
-    #[arg(long)]
+    #[arg(long, help_heading = TOLD)]
     pub show_limits: bool,
 }
 

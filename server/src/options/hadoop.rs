@@ -25,6 +25,7 @@ pub enum HadoopEcho {
 
 /// How Hadoop RPC is served.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Hadoop RPC")]
 pub struct HadoopOptions {
     /// Whether Hadoop RPC is spoken besides the native framing, on the same port.
     #[arg(long, env = "ECHO_SERVER_HADOOP", default_value = "on", allow_hyphen_values = true)]
