@@ -173,9 +173,9 @@ fn a_stage_that_costs_far_more_than_all_else_is_named() {
     ] {
         let json = Pair::serve(server).json("--duration 1200ms --clients 20");
         let verdict = &json["verdict"];
-        // What burns CPU time is the limit only where other tests leave it some.
+        // What burns CPU time, or must be woken soon, is the limit where others leave it some.
         let is_full = verdict["host_busy_share"].as_f64().unwrap_or(0.0) > 0.95;
-        let kept_off = server.contains("spin") && is_full && verdict["bound"] == "host-bound";
+        let kept_off = is_full && verdict["bound"] == "host-bound";
         assert!(verdict["bound"] == expected || kept_off, "{server}: {verdict}");
     }
 }
