@@ -149,8 +149,14 @@ impl<'a> Results<'a> {
 
     /// The middle of a metric over all sound runs of a group.
     pub fn median_of_group(&self, metric: &Metric, group: &str) -> Option<f64> {
+        self.median_of_sums(std::slice::from_ref(metric), group)
+    }
+
+    /// The same of the sum of some metrics in each run; a run that lacks one is left out.
+    pub fn median_of_sums(&self, metrics: &[Metric], group: &str) -> Option<f64> {
         let of_group = self.runs.iter().filter(|run| run.group == group);
-        let numbers: Vec<f64> = of_group.filter_map(|run| run.number(metric)).collect();
-        median(&numbers)
+        let sum = |run: &Record| metrics.iter().map(|metric| run.number(metric)).sum();
+        let sums: Vec<f64> = of_group.filter_map(sum).collect();
+        median(&sums)
     }
 }

@@ -153,7 +153,8 @@ fn host_bound(group: &Group, results: &Results<'_>) -> Option<String> {
     let server = middle("cpu_us_per_call.server")?;
     let ceiling = middle("host.cpu_ceiling_calls_per_s")?;
     let cpus = middle("host.cpus_online")?;
-    let used = middle("verdict.pair_cpu_share")?;
+    let shares = ["host.client_cpu_share", "host.server_cpu_share"].map(metric);
+    let used = results.median_of_sums(&shares, &group.name)?;
     let bound = if used >= 0.9 {
         "The host is the limit: more threads only share out the same CPU time."
     } else {

@@ -208,8 +208,10 @@ fn how_full_the_host_was_is_no_rate_of_one_window_by_a_ceiling_of_another() {
         for run in &mut content.runs {
             let report = &mut run.report;
             report["cpu_us_per_call"] = json!({"client": 1000.0, "server": 4000.0});
-            report["host"] = json!({"cpus_online": 2, "cpu_ceiling_calls_per_s": 400.0});
-            report["verdict"]["pair_cpu_share"] = json!(used);
+            report["host"] = json!({
+                "cpus_online": 2, "cpu_ceiling_calls_per_s": 400.0,
+                "client_cpu_share": 0.2, "server_cpu_share": used - 0.2,
+            });
         }
         let (experiment, blocks) = blocks(&content);
         markdown::page(&experiment.title, &blocks)
