@@ -275,13 +275,9 @@ impl Check<'_> {
         let Some(values) = &claim.values else {
             return Ok(of_line.to_vec());
         };
-        for value in self.values(values)? {
-            if !of_line.iter().any(|other| other.is(&value)) {
-                let wrong = format!("{value} is no value of line {:?}", line.line);
-                return self.refuse(values.span(), wrong);
-            }
-        }
-        self.values(values)
+        let found = self.values(values)?;
+        self.values_are_of(&format!("line {:?}", line.line), of_line, &found, values.span())?;
+        Ok(found)
     }
 
     pub(super) fn line(
@@ -317,11 +313,10 @@ impl Check<'_> {
         };
         let value = self.scalar(at)?;
         let group = experiment.group(&line.group);
-        let of_line = group.and_then(|group| group.line(&line.line));
-        if !of_line.is_some_and(|line| line.values.iter().any(|other| other.is(&value))) {
-            let wrong = format!("{value} is no value of line {:?}", line.line);
-            return self.refuse(at.span(), wrong);
-        }
+        let of_line = group.and_then(|group| group.line(&line.line)).map(|line| &line.values);
+        let of_line = of_line.map_or(&[][..], Vec::as_slice);
+        let values = std::slice::from_ref(&value);
+        self.values_are_of(&format!("line {:?}", line.line), of_line, values, at.span())?;
         Ok(PointOf { line, at: value })
     }
 }

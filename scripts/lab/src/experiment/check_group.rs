@@ -60,10 +60,8 @@ impl Check<'_> {
             None => 0,
         };
         let at = self.scalar(&twin.as_ref().at)?;
-        if !lines[index].values.iter().any(|value| value.is(&at)) {
-            let wrong = format!("the twin is at {at}, which is no value of its line");
-            return self.refuse(twin.as_ref().at.span(), wrong);
-        }
+        let (values, span) = (std::slice::from_ref(&at), twin.as_ref().at.span());
+        self.values_are_of("the twin's line", &lines[index].values, values, span)?;
         Ok(Some((index, at)))
     }
 

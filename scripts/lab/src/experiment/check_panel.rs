@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use super::check_metric::METRIC;
+use super::check_values::stranger;
 use super::file;
 use super::panel::{Base, Panel, PanelKind, Unit};
 use super::place::FileError;
@@ -155,13 +156,8 @@ impl Check<'_> {
             None => all,
             Some(at) => {
                 let values = self.values(at)?;
-                match values.iter().find(|value| !all.iter().any(|other| other.is(value))) {
-                    None => values,
-                    Some(value) => {
-                        let wrong = format!("{value} is no value of a line of the map");
-                        return self.refuse(at.span(), wrong);
-                    }
-                }
+                self.values_are_of("a line of the map", &all, &values, at.span())?;
+                values
             }
         };
         let what = self.axis(panel, &format!("{metric}, ratio"));
@@ -209,13 +205,14 @@ impl Check<'_> {
         for (line, name) in lines.iter().zip(&names) {
             let values = of.line(name).map_or(&[][..], |line| line.values.as_slice());
             let own = group.values_of(std::slice::from_ref(line));
-            let wrong = match &at {
+            let wrong = match stranger(&format!("line {name:?}"), values, at.as_slice()) {
                 _ if of.line(name).is_none() => {
-                    format!("there is no line {name:?} in group {:?}", of.name)
+                    let there: Vec<&str> = of.lines.iter().map(|line| line.name.as_str()).collect();
+                    let there = there.join(" | ");
+                    format!("there is no line {name:?} in group {:?}; allowed: {there}", of.name)
                 }
-                Some(at) if !values.iter().any(|value| value.is(at)) => {
-                    format!("{at} is no value of line {name:?}")
-                }
+                Some(wrong) => wrong,
+                None if at.is_some() => continue,
                 None if of.name == group.name && name == line => {
                     format!("line {name:?} would be divided by itself; {BASES}")
                 }
@@ -253,10 +250,7 @@ impl Check<'_> {
         for name in named {
             let line = self.line_of(group, Some(name), name.span())?;
             let values = group.values_of(std::slice::from_ref(&line));
-            if !values.iter().any(|value| value.is(&at[0])) {
-                let wrong = format!("{} is no value of line {line:?}", at[0]);
-                return self.refuse(name.span(), wrong);
-            }
+            self.values_are_of(&format!("line {line:?}"), &values, &at, name.span())?;
             lines.push(LineOf { group: group.name.clone(), line });
         }
         Ok(PanelKind::Timeline { lines, at, p99 })
@@ -308,12 +302,7 @@ impl Check<'_> {
         let of_line = group.line(&line.line).map_or(&[][..], |line| line.values.as_slice());
         let Some(at) = &panel.at else { return Ok(of_line.to_vec()) };
         let values = self.values(at)?;
-        match values.iter().find(|value| !of_line.iter().any(|other| other.is(value))) {
-            Some(value) => {
-                let wrong = format!("{value} is no value of line {:?}", line.line);
-                self.refuse(at.span(), wrong)
-            }
-            None => Ok(values),
-        }
+        self.values_are_of(&format!("line {:?}", line.line), of_line, &values, at.span())?;
+        Ok(values)
     }
 }

@@ -91,11 +91,7 @@ impl Check<'_> {
                 true => self.refuse(claim.kind.span(), "a and b have no value in common"),
             };
         };
-        match values.iter().find(|value| !in_b(value)) {
-            Some(value) => {
-                self.refuse(named.span(), format!("{value} is no value of line {:?}", b.line))
-            }
-            None => Ok(values),
-        }
+        self.values_are_of(&format!("line {:?}", b.line), &of_b, &values, named.span())?;
+        Ok(values)
     }
 }

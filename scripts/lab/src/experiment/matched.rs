@@ -2,6 +2,7 @@
 //! in which order groups have to be measured for it.
 
 use super::check::Check;
+use super::check_values::stranger;
 use super::file::{self, File};
 use super::place::FileError;
 use super::{Experiment, Group, Line, LineOf, Mode, PointOf, Scalar, Side};
@@ -107,8 +108,8 @@ impl Check<'_> {
         let values = &source.line(&name).expect("line_of has found it").values;
         let at = selector.at.as_ref().map(|at| self.scalar(at)).transpose()?;
         let needed = at.as_ref().map_or(line.values.as_slice(), std::slice::from_ref);
-        if let Some(missing) = needed.iter().find(|at| !values.iter().any(|value| value.is(at))) {
-            return refuse(format!("rate: {missing} is no value of line {name:?}"));
+        if let Some(wrong) = stranger(&format!("line {name:?}"), values, needed) {
+            return refuse(format!("rate: {wrong}"));
         }
         let share = self.share(&Some(share.clone()), "share")?.expect("one was given");
         let of = LineOf { group: source.name.clone(), line: name };

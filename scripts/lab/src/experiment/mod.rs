@@ -7,6 +7,7 @@ mod check_group;
 mod check_metric;
 mod check_panel;
 mod check_ratio;
+mod check_values;
 mod claim;
 mod file;
 #[cfg(test)]

@@ -123,7 +123,12 @@ fn a_bad_file_gives_one_line_with_the_place() {
         13,
         "no line \"te\"",
     );
-    check("at = 1 }\nmodel", "at = 3 }\nmodel", 13, "the twin is at 3");
+    check(
+        "at = 1 }\nmodel",
+        "at = 3 }\nmodel",
+        13,
+        "3 is no value of the twin's line; allowed: 1, 2, 10",
+    );
     check("model = \"readers\"", "model = \"reader\"", 14, "no model \"reader\"");
     let hadoop = "clients = 10 }, peer = \"hadoop\"";
     let hadoop = format!("{hadoop}, server = {{ strict-pin = true }}");
@@ -145,7 +150,12 @@ fn a_bad_file_gives_one_line_with_the_place() {
     check("min = 3.0", "near = 3.0\ntolerance = -1.0", 26, "0 and more");
     check("line = \"ten\", at = 10", "line = \"tin\", at = 10", 23, "ten | thirty");
     check("line = \"ten\", at = 10", "at = 10", 23, "which line is meant");
-    check("line = \"ten\", at = 10", "line = \"ten\", at = 7", 23, "7 is no value");
+    check(
+        "line = \"ten\", at = 10",
+        "line = \"ten\", at = 7",
+        23,
+        "7 is no value of line \"ten\"; allowed: 1, 2, 10",
+    );
     check("line = \"ten\", at = 10", "line = \"ten\"", 23, "needs a value of the knob");
     check("a = { group = \"g\"", "a = { group = \"h\"", 23, "no group \"h\"; allowed: g");
     check("kind = \"curve\"", "kind = \"curv\"", 28, "curve, heat, several");
@@ -176,7 +186,11 @@ fn a_panel_of_ratios_names_a_base_that_is_there() {
     panel(&heat("base = { lines = [\"ten\", \"ten\"] }"), 29, "\"ten\" would be divided by itself");
     panel(&heat("base = { lines = [\"thirty\", \"tin\"] }"), 29, "ten | thirty");
     panel(&heat("base = { line = \"ten\" }"), 29, "unknown field `line`");
-    panel(&heat("at = [7]\nbase = { at = 1 }"), 29, "7 is no value of a line of the map");
+    panel(
+        &heat("at = [7]\nbase = { at = 1 }"),
+        29,
+        "7 is no value of a line of the map; allowed: 1",
+    );
     panel(&heat("unit = \"us\"\nbase = { at = 1 }"), 28, "kind heat with a base has no unit");
     panel("kind = \"curve\"\nmodel = true\nbase = { at = 1 }", 28, "with a base has no model");
     panel("kind = \"curve\"\nat = [1]", 28, "of kind curve has no at; allowed: lines, metric");
