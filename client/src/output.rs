@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 
 /// The report could not be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write the report to {place}: {error}")]
+#[error("cannot write to {place}: {error}")]
 pub(crate) struct OutputError {
     place: String,
     error: io::Error,

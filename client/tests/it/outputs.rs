@@ -85,7 +85,7 @@ fn a_standard_output_that_takes_nothing_is_seen_before_the_run() {
     for unfit in ["1</dev/null", "--format json 1</dev/null", "-o REPORT 1</dev/null"] {
         let (ended, connections) = run(unfit);
         assert_eq!((ended.code, connections), (Some(74), 0), "{unfit}: {ended:?}");
-        let line = "error: cannot write the report to standard output: it is not open for writing";
+        let line = "error: cannot write to standard output: it is not open for writing";
         assert_eq!(ended.stderr.trim_end(), line, "{unfit}");
     }
     // It cannot be told from the null device as Python and Node open it, where all is well.
