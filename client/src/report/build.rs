@@ -327,7 +327,10 @@ fn notes(plan: &Plan, run: &RunResult) -> Vec<String> {
     if plan.options.stages.is_some()
         && run.ledger.outcomes.connections_lost.contains_key(&malformed)
     {
-        notes.push("the server does not know stage times: run without --stages".to_owned());
+        notes.push(
+            "the server does not know stage times as they are asked for: run without --stages"
+                .to_owned(),
+        );
     }
     if plan.options.keys.is_some() && run.ledger.outcomes.connections_lost.contains_key(&malformed)
     {

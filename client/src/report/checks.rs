@@ -254,8 +254,14 @@ fn achieved(open_loop: &OpenLoopFigures, what: &str, answered: &str) -> Check {
 fn stages(stages: &StageFigures) -> Check {
     let sum = stages.sum_of_means_us();
     let share = sum.zip(stages.total.mean).and_then(|(sum, total)| ratio(sum, total));
-    let ok = share.map(|share| (share - 1.0).abs() <= STAGES_MAX);
+    let mut ok = share.map(|share| (share - 1.0).abs() <= STAGES_MAX);
+    if ok == Some(true) && stages.cut > 0 {
+        ok = None;
+    }
     let text = match share {
+        Some(_) if ok.is_none() => {
+            format!("{} calls had a stage above 4.29 s, which replies cannot say", stages.cut)
+        }
         Some(share) => format!("stages and rest are {} of the sampled calls' mean", percent(share)),
         None => "no reply brought its stages".to_owned(),
     };
@@ -263,6 +269,8 @@ fn stages(stages: &StageFigures) -> Check {
         ("sum_to_total", share),
         ("total_to_all_calls", stages.total_to_all_calls),
         ("overruns", Some(stages.overruns as f64)),
+        ("late", Some(stages.late as f64)),
+        ("cut", Some(stages.cut as f64)),
     ];
     check("stages_add_up", ok, text, &numbers)
 }

@@ -2,7 +2,7 @@
 
 use super::ratio;
 use crate::latency::Summary;
-use crate::stages::StageTimes;
+use crate::stages::{StageSummary, StageTimes};
 use serde::Serialize;
 
 /// The parts of a call in microseconds. The means of the stages and the rest add up to the mean
@@ -23,8 +23,12 @@ pub(crate) struct StageFigures {
     pub(crate) total: PartFigures,
     /// Mean latency of the sampled calls by that of all calls: whether they stand for all.
     pub(crate) total_to_all_calls: Option<f64>,
-    /// Calls whose stages came to more than their latency.
+    /// Calls whose stages behind the reader came to more than their latency.
     pub(crate) overruns: u64,
+    /// Calls that came within the pass in which they were read: `decoded` is from their sending.
+    pub(crate) late: u64,
+    /// Calls with a stage of 4.29 s, the most that a reply says: it may have been longer.
+    pub(crate) cut: u64,
 }
 
 /// One part; all are none if nothing was sampled.
@@ -59,7 +63,7 @@ impl PartFigures {
 impl StageFigures {
     /// The figures of what was sampled, beside the mean latency of all calls.
     pub(crate) fn of(times: &mut StageTimes, mean_of_all_us: Option<f64>) -> StageFigures {
-        let (parts, total, overruns) = times.summary();
+        let StageSummary { parts, total, overruns, late, cut } = times.summary();
         let [decoded, queued, taken, served, written, rest] = parts.map(PartFigures::from);
         let means = total.map(|total| total.mean).zip(mean_of_all_us);
         StageFigures {
@@ -74,6 +78,8 @@ impl StageFigures {
             total: total.into(),
             total_to_all_calls: means.and_then(|(sampled, all)| ratio(sampled, all)),
             overruns,
+            late,
+            cut,
         }
     }
 

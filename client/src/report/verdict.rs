@@ -10,6 +10,10 @@ use std::collections::BTreeMap;
 
 /// A thread that is on a CPU or waits for one this share of the time has nothing left to give.
 const SATURATED: f64 = 0.90;
+/// A thread that was on a CPU this share of the time was so at every moment.
+const NO_TIME_LEFT: f64 = 0.98;
+/// What that means.
+const NO_MORE: &str = ": one thread does no more";
 /// A host whose CPUs work this share of the time has none left for another thread.
 const HOST_FULL: f64 = 0.95;
 /// Other processes are named from this share of all CPU time on.
@@ -163,13 +167,34 @@ fn judge(e: &Evidence) -> (Bound, String) {
         let text = format!("the hypervisor took {} of the CPU time", percent(steal));
         return (Bound::Host, text);
     }
-    emulated_stage(e)
+    let found = emulated_stage(e)
         .or_else(|| confined_client(e))
         .or_else(|| thread_at_its_limit(e))
         .or_else(|| starved_thread(e))
         .or_else(|| limit_among_neighbours(e))
-        .or_else(|| full_host(e))
-        .unwrap_or_else(|| no_limit(e))
+        .or_else(|| full_host(e));
+    match found {
+        // The less is due, the fewer calls share a wake-up: time on a CPU is no share of a limit,
+        // unless there is no time left.
+        Some((_, text)) if e.load == LoadKind::Rate && has_time_left(e) => {
+            let text = text.strip_suffix(NO_MORE).unwrap_or(&text);
+            (Bound::Unsaturated, format!("the rate was kept, although {text}"))
+        }
+        Some(found) => found,
+        None => no_limit(e),
+    }
+}
+
+/// Whether every thread and every emulated stage could do a little more.
+fn has_time_left(e: &Evidence) -> bool {
+    let emulated = [
+        e.reader_emulated_share,
+        e.handler_emulated_share,
+        e.serial_emulated_share,
+        e.dispatcher_emulated_share,
+    ];
+    let threads = stages(e).into_iter().map(|stage| stage.on_cpu);
+    emulated.into_iter().flatten().chain(threads).all(|share| share < NO_TIME_LEFT)
 }
 
 /// A stage whose virtual server is never idle. Its thread sleeps meanwhile, so that no share of a
@@ -254,11 +279,8 @@ fn thread_at_its_limit(e: &Evidence) -> Option<(Bound, String)> {
     if next.is_some() && is_full(e) {
         return None;
     }
-    let text = format!(
-        "{} was on a CPU {} of the time: one thread does no more",
-        first.name,
-        percent(first.on_cpu)
-    );
+    let text =
+        format!("{} was on a CPU {} of the time{NO_MORE}", first.name, percent(first.on_cpu));
     Some((first.bound, text))
 }
 

@@ -149,7 +149,12 @@ pub(super) fn stages(page: &mut Page, stages: &StageFigures) {
             super::share(stages.total_to_all_calls)
         ),
     );
-    if stages.overruns > 0 {
-        page.field("overruns", format!("{} calls", grouped(stages.overruns)));
+    let lines = [
+        ("overruns", stages.overruns, "whose stages were longer than they took"),
+        ("late", stages.late, "that came while they were read: decoded counts from their sending"),
+        ("cut", stages.cut, "with a stage above 4.29 s, which replies cannot say: see rest"),
+    ];
+    for (name, calls, what) in lines.into_iter().filter(|(_, calls, _)| *calls > 0) {
+        page.field(name, format!("{} calls {what}", grouped(calls)));
     }
 }

@@ -124,6 +124,25 @@ fn a_limit_of_the_server_is_named_beside_client_and_host() {
     }
 }
 
+/// --rate 40000 was "client-bound" at 92 % of a CPU, and so was 300,000/s: calls that come one by
+/// one cost a wake-up each, and more of them share it.
+#[test]
+fn a_rate_that_was_kept_has_no_limit_while_every_thread_has_time_left() {
+    for (worker, reader, handlers, host) in
+        [(0.95, 0.5, 0.5, 0.6), (0.5, 0.95, 0.5, 0.6), (0.5, 0.5, 0.95, 0.6), (0.9, 0.9, 0.9, 0.99)]
+    {
+        let busy = evidence(worker, reader, handlers, host);
+        let kept = verdict(Evidence { load: LoadKind::Rate, ..busy.clone() });
+        assert_eq!(kept.bound, Bound::Unsaturated, "{}", kept.reason);
+        assert!(kept.reason.starts_with("the rate was kept, although "), "{}", kept.reason);
+        assert!(!kept.reason.contains("no more"), "{}", kept.reason);
+        let missed = verdict(Evidence { load: LoadKind::RateMissed, ..busy });
+        assert_ne!(missed.bound, Bound::Unsaturated, "{}", missed.reason);
+    }
+    let just_kept = Evidence { load: LoadKind::Rate, ..evidence(0.5, 0.99, 0.5, 0.6) };
+    check(just_kept, Bound::ServerReader);
+}
+
 #[test]
 fn what_there_is_room_for_is_said_in_the_terms_of_the_load() {
     for (load, words) in [
