@@ -10,15 +10,7 @@ use echo_common::wire::native::FRAME_MAX_DEFAULT;
 
 /// Splits and checks whole frames as a reader does; returns how many and what they are charged.
 pub fn check_frames(frames: &[u8]) -> (u32, usize) {
-    let limits = ReadLimits {
-        frame_size_max: FRAME_MAX_DEFAULT,
-        hadoop: None,
-        reader_batch: u32::MAX,
-        handshake_timeout_ns: u64::MAX,
-        frame_timeout_ns: u64::MAX,
-        idle_timeout_ns: u64::MAX,
-        write_stall_timeout_ns: u64::MAX,
-    };
+    let limits = ReadLimits::of_frames(FRAME_MAX_DEFAULT);
     let (mut at, mut count, mut weight) = (0, 0, 0);
     while let Ok(Some(call)) = check(&frames[at..], &limits, 0) {
         at += call.length;

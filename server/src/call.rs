@@ -61,15 +61,18 @@ impl Calls {
 
     /// Whether every call is a stats call.
     pub(crate) fn are_stats(&self) -> bool {
+        if self.hadoop.is_some() {
+            return false;
+        }
         let mut at = 0;
-        while self.hadoop.is_none() && at < self.frames.len() {
+        while at < self.frames.len() {
             let header = header_at(&self.frames[at..]);
             if header.kind != Kind::Stats {
                 return false;
             }
             at += header.frame_len();
         }
-        self.hadoop.is_none()
+        true
     }
 
     /// Where the first `count` frames end, and what they were charged.

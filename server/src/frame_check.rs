@@ -147,15 +147,7 @@ mod tests {
     /// or not yet.
     #[test]
     fn every_kind_with_every_flag_is_judged_by_its_length_alone_and_never_too_early() {
-        let limits = ReadLimits {
-            frame_size_max: LIMIT,
-            hadoop: None,
-            reader_batch: 1,
-            handshake_timeout_ns: u64::MAX,
-            frame_timeout_ns: u64::MAX,
-            idle_timeout_ns: u64::MAX,
-            write_stall_timeout_ns: u64::MAX,
-        };
+        let limits = ReadLimits::of_frames(LIMIT);
         let judged = |bytes: &[u8]| match check(bytes, &limits, 0) {
             Ok(found) => Ok(found.map(|call| (call.length, call.weight))),
             Err(refusal) => Err(refusal.status),

@@ -245,15 +245,7 @@ mod tests {
     const LONG: usize = 8 << 20;
 
     fn intake() -> Intake {
-        let limits = ReadLimits {
-            frame_size_max: LENT_LARGE_MAX,
-            hadoop: None,
-            reader_batch: 1,
-            handshake_timeout_ns: u64::MAX,
-            frame_timeout_ns: u64::MAX,
-            idle_timeout_ns: u64::MAX,
-            write_stall_timeout_ns: u64::MAX,
-        };
+        let limits = ReadLimits::of_frames(LENT_LARGE_MAX);
         Intake::new(limits, Arc::new(Meters::new(1, 1)), 0)
     }
 

@@ -78,6 +78,21 @@ pub(crate) struct ReadLimits {
     pub(crate) write_stall_timeout_ns: u64,
 }
 
+impl ReadLimits {
+    /// Nothing but a bound for native frames.
+    pub(crate) fn of_frames(frame_size_max: usize) -> ReadLimits {
+        ReadLimits {
+            frame_size_max,
+            hadoop: None,
+            reader_batch: u32::MAX,
+            handshake_timeout_ns: u64::MAX,
+            frame_timeout_ns: u64::MAX,
+            idle_timeout_ns: u64::MAX,
+            write_stall_timeout_ns: u64::MAX,
+        }
+    }
+}
+
 impl Limits {
     /// `package` is where Hadoop's clients look for the classes of failures.
     pub(crate) fn read(&self, package: Package) -> ReadLimits {

@@ -25,6 +25,9 @@ pub(crate) fn push(frames: &mut BytesMut, replies: &mut Owed, stages: impl Fn() 
         at += length;
         count += 1;
     }
+    if count == 0 {
+        return;
+    }
     let run = if at == frames.len() { std::mem::take(frames) } else { frames.split_to(at) };
     if at < COPIED_BELOW {
         replies.push_copied(&run, count);

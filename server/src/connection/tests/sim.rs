@@ -57,13 +57,9 @@ impl Sim {
             notes_idle: false,
         };
         let limits = ReadLimits {
-            frame_size_max: FRAME_MAX,
             hadoop: Some(Rules { packet_max: FRAME_MAX as u32, package: Package::Ipc }),
             reader_batch: [1, 5, 1000][dice.within(0..3)],
-            handshake_timeout_ns: u64::MAX,
-            frame_timeout_ns: u64::MAX,
-            idle_timeout_ns: u64::MAX,
-            write_stall_timeout_ns: u64::MAX,
+            ..ReadLimits::of_frames(FRAME_MAX)
         };
         let transport = Box::new(socket.clone());
         let outbox = Outbox::new(transport, ConnectionId(1), Arc::clone(&mailbox), flow);
