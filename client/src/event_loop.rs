@@ -6,6 +6,7 @@ use crate::link::{DELAY_TIMER, Delays, Way};
 use crate::worker::TIMER;
 use mio::event::Event;
 use mio::{Events, Token};
+use std::io;
 
 /// A worker, whatever its calls are.
 pub(crate) trait EventLoop {
@@ -61,6 +62,12 @@ pub(crate) trait EventLoop {
             self.note_readable(index);
             self.go_on_reading(index, closed);
         }
+    }
+
+    /// Sees to it that the next bytes that an emulated network holds end the poll.
+    #[inline]
+    fn arm_delays(&mut self) -> io::Result<()> {
+        self.delays().map_or(Ok(()), Delays::arm)
     }
 
     /// Lets bytes go on that an emulated network has held until now.

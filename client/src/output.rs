@@ -18,6 +18,10 @@ pub(crate) struct OutputError {
 }
 
 impl OutputError {
+    fn of_standard_output(error: io::Error) -> OutputError {
+        OutputError { place: "standard output".to_owned(), error }
+    }
+
     fn new(path: &Path, error: io::Error) -> OutputError {
         OutputError { place: path.display().to_string(), error }
     }
@@ -28,7 +32,7 @@ pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(OutputError { place: "standard output".to_owned(), error })
+            Err(OutputError::of_standard_output(error))
         }
         _ => Ok(()),
     }
@@ -37,7 +41,7 @@ pub(crate) fn print(text: &str) -> Result<(), OutputError> {
 /// Refuses a standard output that was not opened for writing: std drops what goes there, and says
 /// that all went well.
 pub(crate) fn check_standard_output() -> Result<(), OutputError> {
-    let failed = |error| OutputError { place: "standard output".to_owned(), error };
+    let failed = OutputError::of_standard_output;
     let flags = fcntl_getfl(io::stdout()).map_err(|error| failed(error.into()))?;
     match flags & OFlags::ACCMODE {
         OFlags::RDONLY => Err(failed(io::Error::other("it is not open for writing"))),

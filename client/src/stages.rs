@@ -83,20 +83,10 @@ pub(crate) struct StageTimes {
     /// Calls that asked for their stages, those of the warm-up too.
     pub(crate) asked: u64,
     /// Calls that the server cannot have had for so long; the rest counts as 0 then.
-    overruns: u64,
-    /// Calls that came while their reader was in a pass that had begun before they were sent.
-    late: u64,
-    /// Calls with a stage of the longest time that a reply can say.
-    cut: u64,
-}
-
-/// What sampled calls came to.
-#[derive(Debug)]
-pub(crate) struct StageSummary {
-    pub(crate) parts: [Option<Summary>; PARTS],
-    pub(crate) total: Option<Summary>,
     pub(crate) overruns: u64,
+    /// Calls that came while their reader was in a pass that had begun before they were sent.
     pub(crate) late: u64,
+    /// Calls with a stage of the longest time that a reply can say.
     pub(crate) cut: u64,
 }
 
@@ -119,17 +109,18 @@ impl StageTimes {
     /// begins here with its sending.
     pub(crate) fn record(&mut self, stages: &Stages, latency_ns: u64) {
         let [decoded, queued, taken, served, written] = stages.all().map(u64::from);
-        let (in_server, later) =
-            (decoded + queued + taken + served + written, queued + taken + served + written);
         self.cut += u64::from(stages.all().contains(&u32::MAX));
-        let mut decoded = decoded;
-        if later > latency_ns {
-            self.overruns += 1;
-        } else if in_server > latency_ns {
-            self.late += 1;
-            decoded = latency_ns - later;
-        }
-        let rest = latency_ns.saturating_sub(in_server);
+        let (decoded, rest) = match latency_ns.checked_sub(queued + taken + served + written) {
+            None => {
+                self.overruns += 1;
+                (decoded, 0)
+            }
+            Some(before) if before < decoded => {
+                self.late += 1;
+                (before, 0)
+            }
+            Some(before) => (decoded, before - decoded),
+        };
         self.waiting.push([decoded, queued, taken, served, written, rest, latency_ns]);
         if self.waiting.len() == WAITING_MAX {
             self.settle();
@@ -158,15 +149,10 @@ impl StageTimes {
     }
 
     /// The figures of each part and of the calls as wholes.
-    pub(crate) fn summary(&mut self) -> StageSummary {
+    pub(crate) fn summary(&mut self) -> ([Option<Summary>; PARTS], Option<Summary>) {
         self.settle();
-        StageSummary {
-            parts: self.parts.each_mut().map(Latency::summary),
-            total: self.total.summary(),
-            overruns: self.overruns,
-            late: self.late,
-            cut: self.cut,
-        }
+        let parts = self.parts.each_mut().map(Latency::summary);
+        (parts, self.total.summary())
     }
 }
 
@@ -214,11 +200,11 @@ mod tests {
             let (a, b) = calls.split_at(cut % calls.len());
             let mut times = of(a);
             times.add(&of(b));
-            let StageSummary { parts, total, overruns, late, cut } = times.summary();
+            let (parts, total) = times.summary();
             let sum: f64 = parts.iter().map(|part| part.unwrap().mean).sum();
             let total = total.unwrap();
             prop_assert!((sum - total.mean).abs() < 1e-6 * total.mean.max(1.0));
-            prop_assert_eq!((overruns, late, cut), (0, 0, 0));
+            prop_assert_eq!((times.overruns, times.late, times.cut), (0, 0, 0));
             prop_assert_eq!(total.count, calls.len() as u64);
         }
     }
@@ -228,26 +214,25 @@ mod tests {
         let mut times = StageTimes::new();
         let stages = Stages { decoded_ns: 90, taken_ns: 10, ..Stages::default() };
         times.record(&stages, 60);
-        let StageSummary { parts, total, overruns, late, cut } = times.summary();
+        let (parts, total) = times.summary();
         let max = |part: usize| parts[part].unwrap().max;
         assert_eq!((max(0), max(2), max(5), total.unwrap().max), (0.05, 0.01, 0.0, 0.06));
-        assert_eq!((overruns, late, cut), (0, 1, 0));
+        assert_eq!((times.overruns, times.late, times.cut), (0, 1, 0));
     }
 
     #[test]
     fn stages_behind_the_reader_that_are_longer_than_the_call_leave_no_negative_rest() {
         let mut times = StageTimes::new();
         times.record(&Stages { decoded_ns: 1, taken_ns: 10, ..Stages::default() }, 9);
-        let found = times.summary();
-        let rest = found.parts[5].unwrap().max;
-        assert_eq!((rest, found.total.unwrap().count, found.overruns, found.late), (0.0, 1, 1, 0));
+        let (parts, total) = times.summary();
+        let rest = parts[5].unwrap().max;
+        assert_eq!((rest, total.unwrap().count, times.overruns, times.late), (0.0, 1, 1, 0));
     }
 
     #[test]
     fn a_stage_as_long_as_a_reply_can_say_may_have_been_longer() {
         let mut times = StageTimes::new();
         times.record(&Stages { taken_ns: u32::MAX, ..Stages::default() }, 9_000_000_000);
-        let found = times.summary();
-        assert_eq!((found.overruns, found.late, found.cut), (0, 0, 1));
+        assert_eq!((times.overruns, times.late, times.cut), (0, 0, 1));
     }
 }

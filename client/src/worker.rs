@@ -66,6 +66,11 @@ impl Job {
     pub(crate) fn sampler(&self, index: usize) -> Sampler {
         Sampler::new(self.stages, random_from(self.seed, index as u64))
     }
+
+    /// Between two looks for what has timed out.
+    pub(crate) fn scan_period_ns(&self) -> u64 {
+        (self.timeout_ns / 8).clamp(1_000_000, 1_000_000_000)
+    }
 }
 
 /// What a worker hands back.

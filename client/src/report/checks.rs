@@ -151,8 +151,7 @@ fn is_alone(plan: &Plan, run: &RunResult) -> bool {
 fn visits(run: &RunResult) -> Option<u64> {
     let last = run.last.as_ref().or(run.after.server.as_ref())?.connections_admitted?;
     let admitted = last.checked_sub(run.before.server.as_ref()?.connections_admitted?)?;
-    let asked_again = [run.last.is_some(), run.after.no_server.is_some()];
-    let asked = 1 + asked_again.iter().filter(|again| **again).count() as u64;
+    let asked = 1 + u64::from(run.last.is_some()) + u64::from(run.after.no_server.is_some());
     Some(admitted.saturating_sub(asked))
 }
 
@@ -254,16 +253,17 @@ fn achieved(open_loop: &OpenLoopFigures, what: &str, answered: &str) -> Check {
 fn stages(stages: &StageFigures) -> Check {
     let sum = stages.sum_of_means_us();
     let share = sum.zip(stages.total.mean).and_then(|(sum, total)| ratio(sum, total));
-    let mut ok = share.map(|share| (share - 1.0).abs() <= STAGES_MAX);
-    if ok == Some(true) && stages.cut > 0 {
-        ok = None;
-    }
-    let text = match share {
-        Some(_) if ok.is_none() => {
-            format!("{} calls had a stage above 4.29 s, which replies cannot say", stages.cut)
+    let adds_up = share.is_some_and(|share| (share - 1.0).abs() <= STAGES_MAX);
+    let (ok, text) = match share {
+        None => (None, "no reply brought its stages".to_owned()),
+        Some(_) if adds_up && stages.cut > 0 => {
+            let cut = stages.cut;
+            (None, format!("{cut} calls had a stage above 4.29 s, which replies cannot say"))
         }
-        Some(share) => format!("stages and rest are {} of the sampled calls' mean", percent(share)),
-        None => "no reply brought its stages".to_owned(),
+        Some(share) => {
+            let share = percent(share);
+            (Some(adds_up), format!("stages and rest are {share} of the sampled calls' mean"))
+        }
     };
     let numbers = [
         ("sum_to_total", share),

@@ -2,7 +2,7 @@
 
 use super::ratio;
 use crate::latency::Summary;
-use crate::stages::{StageSummary, StageTimes};
+use crate::stages::StageTimes;
 use serde::Serialize;
 
 /// The parts of a call in microseconds. The means of the stages and the rest add up to the mean
@@ -63,7 +63,7 @@ impl PartFigures {
 impl StageFigures {
     /// The figures of what was sampled, beside the mean latency of all calls.
     pub(crate) fn of(times: &mut StageTimes, mean_of_all_us: Option<f64>) -> StageFigures {
-        let StageSummary { parts, total, overruns, late, cut } = times.summary();
+        let (parts, total) = times.summary();
         let [decoded, queued, taken, served, written, rest] = parts.map(PartFigures::from);
         let means = total.map(|total| total.mean).zip(mean_of_all_us);
         StageFigures {
@@ -77,9 +77,9 @@ impl StageFigures {
             rest,
             total: total.into(),
             total_to_all_calls: means.and_then(|(sampled, all)| ratio(sampled, all)),
-            overruns,
-            late,
-            cut,
+            overruns: times.overruns,
+            late: times.late,
+            cut: times.cut,
         }
     }
 

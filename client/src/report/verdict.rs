@@ -12,8 +12,6 @@ use std::collections::BTreeMap;
 const SATURATED: f64 = 0.90;
 /// A thread that was on a CPU this share of the time was so at every moment.
 const NO_TIME_LEFT: f64 = 0.98;
-/// What that means.
-const NO_MORE: &str = ": one thread does no more";
 /// A host whose CPUs work this share of the time has none left for another thread.
 const HOST_FULL: f64 = 0.95;
 /// Other processes are named from this share of all CPU time on.
@@ -176,8 +174,7 @@ fn judge(e: &Evidence) -> (Bound, String) {
     match found {
         // The less is due, the fewer calls share a wake-up: time on a CPU is no share of a limit,
         // unless there is no time left.
-        Some((_, text)) if e.load == LoadKind::Rate && has_time_left(e) => {
-            let text = text.strip_suffix(NO_MORE).unwrap_or(&text);
+        Some((_, text)) if has_kept_the_rate(e) => {
             (Bound::Unsaturated, format!("the rate was kept, although {text}"))
         }
         Some(found) => found,
@@ -185,28 +182,27 @@ fn judge(e: &Evidence) -> (Bound, String) {
     }
 }
 
-/// Whether every thread and every emulated stage could do a little more.
-fn has_time_left(e: &Evidence) -> bool {
-    let emulated = [
-        e.reader_emulated_share,
-        e.handler_emulated_share,
-        e.serial_emulated_share,
-        e.dispatcher_emulated_share,
-    ];
+/// Whether a schedule was kept by threads and emulated stages that could all do a little more.
+fn has_kept_the_rate(e: &Evidence) -> bool {
+    let emulated = emulated_shares(e).into_iter().filter_map(|(_, share, _)| share);
     let threads = stages(e).into_iter().map(|stage| stage.on_cpu);
-    emulated.into_iter().flatten().chain(threads).all(|share| share < NO_TIME_LEFT)
+    e.load == LoadKind::Rate && emulated.chain(threads).all(|share| share < NO_TIME_LEFT)
+}
+
+/// What the stages' emulated costs filled of the time.
+fn emulated_shares(e: &Evidence) -> [(Bound, Option<f64>, &'static str); 4] {
+    [
+        (Bound::ServerReader, e.reader_emulated_share, "the busiest reader's"),
+        (Bound::ServerHandler, e.handler_emulated_share, "the average handler's"),
+        (Bound::ServerSerial, e.serial_emulated_share, "the serial stage's"),
+        (Bound::ServerDispatcher, e.dispatcher_emulated_share, "the dispatcher's"),
+    ]
 }
 
 /// A stage whose virtual server is never idle. Its thread sleeps meanwhile, so that no share of a
 /// CPU tells.
 fn emulated_stage(e: &Evidence) -> Option<(Bound, String)> {
-    let stages = [
-        (Bound::ServerReader, e.reader_emulated_share, "the busiest reader's"),
-        (Bound::ServerHandler, e.handler_emulated_share, "the average handler's"),
-        (Bound::ServerSerial, e.serial_emulated_share, "the serial stage's"),
-        (Bound::ServerDispatcher, e.dispatcher_emulated_share, "the dispatcher's"),
-    ];
-    let (bound, share, whose) = stages
+    let (bound, share, whose) = emulated_shares(e)
         .into_iter()
         .filter_map(|(bound, share, whose)| Some((bound, at_least(share, SATURATED)?, whose)))
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -279,8 +275,8 @@ fn thread_at_its_limit(e: &Evidence) -> Option<(Bound, String)> {
     if next.is_some() && is_full(e) {
         return None;
     }
-    let text =
-        format!("{} was on a CPU {} of the time{NO_MORE}", first.name, percent(first.on_cpu));
+    let so = if has_kept_the_rate(e) { "" } else { ": one thread does no more" };
+    let text = format!("{} was on a CPU {} of the time{so}", first.name, percent(first.on_cpu));
     Some((first.bound, text))
 }
 

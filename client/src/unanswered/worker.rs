@@ -198,7 +198,7 @@ impl<'a> UnansweredWorker<'a> {
         if now < self.next_scan_ns {
             return;
         }
-        self.next_scan_ns = now + (self.job.timeout_ns / 8).clamp(1_000_000, 1_000_000_000);
+        self.next_scan_ns = now + self.job.scan_period_ns();
         for index in 0..self.connections.len() {
             let since_ns = self.connections[index].as_ref().and_then(OneWay::waiting_since_ns);
             if since_ns.is_some_and(|since_ns| now.saturating_sub(since_ns) >= self.job.timeout_ns)
@@ -241,7 +241,7 @@ impl<'a> UnansweredWorker<'a> {
 
     /// Sees to it that what is due next ends the poll.
     fn arm_timers(&mut self) -> io::Result<()> {
-        self.delays.as_mut().map_or(Ok(()), Delays::arm)?;
+        self.arm_delays()?;
         let may_start = self.may_start();
         match &mut self.open_loop {
             Some(open_loop) if may_start => open_loop.arm(&self.view),

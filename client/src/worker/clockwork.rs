@@ -11,7 +11,7 @@ impl Worker<'_> {
         if now < self.next_scan_ns {
             return;
         }
-        self.next_scan_ns = now.saturating_add(self.scan_period_ns());
+        self.next_scan_ns = now.saturating_add(self.job.scan_period_ns());
         let Some(started_until) = now.checked_sub(self.job.timeout_ns) else {
             return;
         };
@@ -28,10 +28,6 @@ impl Worker<'_> {
             }
         }
         self.rotate();
-    }
-
-    fn scan_period_ns(&self) -> u64 {
-        (self.job.timeout_ns / 8).clamp(1_000_000, 1_000_000_000)
     }
 
     /// Until the next thing that no event announces.

@@ -4,7 +4,6 @@ use super::Worker;
 use crate::connection::Connection;
 use crate::event_loop::EventLoop;
 use crate::link::Delays;
-use std::io;
 
 impl EventLoop for Worker<'_> {
     #[inline]
@@ -46,12 +45,5 @@ impl EventLoop for Worker<'_> {
 
     fn take_unfinished(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.unfinished)
-    }
-}
-
-impl Worker<'_> {
-    /// Sees to it that the next bytes that are due end the poll.
-    pub(super) fn arm_delays(&mut self) -> io::Result<()> {
-        self.delays.as_mut().map_or(Ok(()), Delays::arm)
     }
 }

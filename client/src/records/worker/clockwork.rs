@@ -2,7 +2,7 @@
 
 use super::{Connection, Desk, RecordWorker, ScheduleResult};
 use crate::control::Phase;
-use crate::link::Delays;
+use crate::event_loop::EventLoop;
 use crate::outcome::Failure;
 use echo_common::clock::now_ns;
 use echo_common::wire::native::FLAG_NO_REPLY;
@@ -24,7 +24,7 @@ impl RecordWorker<'_> {
 
     /// Sees to it that what is due next ends the poll.
     pub(super) fn arm_timers(&mut self) -> io::Result<()> {
-        self.delays.as_mut().map_or(Ok(()), Delays::arm)?;
+        self.arm_delays()?;
         let mark_ns = self.next_mark_ns().map_or(u64::MAX, |(mark_ns, _)| mark_ns);
         let at_ns = self.desk.accumulator.next_due_ns().min(mark_ns).min(self.desk.view.end_ns);
         if !self.may_create() || at_ns == self.armed_ns || at_ns == u64::MAX {
@@ -88,7 +88,7 @@ impl RecordWorker<'_> {
         if now < self.next_scan_ns {
             return;
         }
-        let period_ns = (self.job.timeout_ns / 8).clamp(1_000_000, 1_000_000_000);
+        let period_ns = self.job.scan_period_ns();
         self.next_scan_ns = now.saturating_add(period_ns);
         let Some(started_until) = now.checked_sub(self.job.timeout_ns) else {
             return;
