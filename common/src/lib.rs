@@ -11,5 +11,6 @@ pub mod open_files;
 pub mod pinning;
 pub mod quantity;
 pub mod signals;
+pub mod socket_io;
 pub mod timer;
 pub mod wire;

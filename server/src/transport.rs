@@ -1,7 +1,9 @@
 //! What a connection needs of a socket, so that tests can put a faulty one in its place.
 
+use echo_common::socket_io;
 use mio::net::TcpStream;
-use std::io::{self, IoSlice, Write};
+use rustix::buffer::spare_capacity;
+use std::io::{self, IoSlice};
 use std::net::Shutdown;
 
 /// A non-blocking byte stream that several threads may use at once.
@@ -20,15 +22,14 @@ pub trait Transport: Send + Sync + 'static {
 impl Transport for TcpStream {
     #[inline]
     fn read(&self, buffer: &mut Vec<u8>) -> io::Result<usize> {
-        Ok(rustix::io::read(self, rustix::buffer::spare_capacity(buffer))?)
+        socket_io::receive(self, spare_capacity(buffer))
     }
 
     #[inline]
     fn write(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
-        let mut stream = self;
         match pieces {
-            [piece] => Write::write(&mut stream, piece),
-            _ => stream.write_vectored(pieces),
+            [piece] => socket_io::send(self, piece),
+            _ => socket_io::send_vectored(self, pieces),
         }
     }
 

@@ -12,6 +12,7 @@ mod line;
 pub(crate) use delayed::DelayedLink;
 pub(crate) use delays::{DELAY_TIMER, Delays, Way};
 
+use echo_common::socket_io;
 use mio::net::TcpStream;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::Shutdown;
@@ -78,7 +79,7 @@ impl Read for Link {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Link::Direct(stream) => stream.read(buffer),
+            Link::Direct(stream) => socket_io::receive(stream, buffer),
             Link::Delayed(link) => link.read(buffer),
         }
     }
@@ -88,7 +89,7 @@ impl Write for Link {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Link::Direct(stream) => stream.write(bytes),
+            Link::Direct(stream) => socket_io::send(stream, bytes),
             Link::Delayed(link) => link.write(bytes),
         }
     }
@@ -96,7 +97,7 @@ impl Write for Link {
     #[inline]
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         match self {
-            Link::Direct(stream) => stream.write_vectored(slices),
+            Link::Direct(stream) => socket_io::send_vectored(stream, slices),
             Link::Delayed(link) => link.write_vectored(slices),
         }
     }
