@@ -16,6 +16,7 @@ pub(crate) use sequence::Sequence;
 
 use crate::keys::NO_KEY;
 use order::Order;
+use std::collections::VecDeque;
 
 /// What the table knew of a call that has just ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,6 +187,30 @@ impl CallTable {
                 }
             },
         }
+    }
+
+    /// Enters `calls` calls at once, which do not ask for their stage times; adds their ids to
+    /// `ids`. There must be so many free slots.
+    pub(crate) fn start_all(
+        &mut self,
+        calls: usize,
+        due_ns: u64,
+        measured: bool,
+        ids: &mut VecDeque<u64>,
+    ) {
+        let Numbering::Slots { free } = &mut self.numbering else {
+            return ids.extend((0..calls).map(|_| self.start(due_ns, measured, false)));
+        };
+        assert!(calls <= free.len(), "calls are started only into free slots");
+        let left = free.len() - calls;
+        let state = if measured { State::Measured } else { State::WarmUp };
+        ids.extend(free[left..].iter().rev().map(|&slot| {
+            let entry = &mut self.slots[slot as usize];
+            *entry = Slot { due_ns, state, wants_stages: false, ..*entry };
+            entry.id(slot)
+        }));
+        free.truncate(left);
+        self.open += calls;
     }
 
     /// Notes when the call `id` is sent, in an open loop.

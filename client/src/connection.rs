@@ -143,9 +143,13 @@ impl<'a> Connection<'a> {
             }
             return desk.ledger.started(calls, measured, now_ns);
         }
-        for _ in 0..calls {
-            let id = self.table.start(now_ns, measured, desk.sampler.pick());
-            self.outbox.push(id);
+        if desk.sampler.passes(calls) {
+            self.table.start_all(calls as usize, now_ns, measured, self.outbox.ids());
+        } else {
+            for _ in 0..calls {
+                let id = self.table.start(now_ns, measured, desk.sampler.pick());
+                self.outbox.push(id);
+            }
         }
         desk.ledger.started(calls, measured, now_ns);
     }

@@ -29,12 +29,13 @@ impl Edges {
         (self.start_ns, self.end_ns) = (view.start_ns, view.end_ns);
     }
 
-    /// A measured call ended `ok`.
-    #[inline(always)]
-    pub(crate) fn ok(&mut self, sent_ns: u64, now_ns: u64) {
+    /// Measured calls that were sent together ended `ok`.
+    #[inline]
+    pub(crate) fn ok(&mut self, sent_ns: u64, calls: u64, now_ns: u64) {
         if now_ns >= self.end_ns {
-            self.late_ok += 1;
-            self.late_ns += u128::from(now_ns - self.end_ns.max(sent_ns).min(now_ns));
+            self.late_ok += calls;
+            let late_ns = now_ns - self.end_ns.max(sent_ns).min(now_ns);
+            self.late_ns += u128::from(late_ns) * u128::from(calls);
         }
     }
 
@@ -43,10 +44,10 @@ impl Edges {
         self.late_ok += if now_ns >= self.end_ns { calls } else { 0 };
     }
 
-    /// Another call ended.
-    pub(crate) fn other(&mut self, sent_ns: u64, now_ns: u64) {
+    /// Other calls that were sent together ended.
+    pub(crate) fn other(&mut self, sent_ns: u64, calls: u64, now_ns: u64) {
         let inside = now_ns.min(self.end_ns).saturating_sub(sent_ns.max(self.start_ns));
-        self.other_ns += u128::from(inside);
+        self.other_ns += u128::from(inside) * u128::from(calls);
     }
 
     /// Adds another worker's.
@@ -91,9 +92,9 @@ mod tests {
                 events.extend([(sent, true), (end, false)]);
                 if is_well && sent >= view.start_ns {
                     ok_s += took as f64 / 1e9;
-                    edges.ok(sent, end);
+                    edges.ok(sent, 1, end);
                 } else {
-                    edges.other(sent, end);
+                    edges.other(sent, 1, end);
                 }
             }
             events.sort_by_key(|&(at, starts)| (at, !starts));

@@ -70,7 +70,7 @@ mod tests {
         let ok = |ledger: &mut Ledger, now_ns| {
             ledger.started(1, true, now_ns);
             let call = EndedCall { due_ns: now_ns, sent_ns: now_ns, measured: true, key: NO_KEY };
-            ledger.ok(call, now_ns + 1);
+            ledger.ok(call, 1, now_ns + 1);
         };
         clock.turn(u64::MAX, 5, &mut ledger);
         assert_eq!(clock.end_ns(), u64::MAX, "the measured phase has not begun");

@@ -212,20 +212,19 @@ impl Ledger {
         }
     }
 
-    /// Ends a call with the right reply.
-    #[inline(always)]
-    pub(crate) fn ok(&mut self, call: EndedCall, now_ns: u64) {
+    /// Ends `calls` calls that were sent together with their right replies.
+    pub(crate) fn ok(&mut self, call: EndedCall, calls: u64, now_ns: u64) {
         if call.measured {
-            self.outcomes.ok += 1;
-            self.edges.ok(call.sent_ns, now_ns);
-            self.latency.record(now_ns.saturating_sub(call.due_ns));
+            self.outcomes.ok += calls;
+            self.edges.ok(call.sent_ns, calls, now_ns);
+            self.latency.record_all(now_ns.saturating_sub(call.due_ns), calls);
             if let Some(times) = &mut self.open_times {
-                times.service.record(now_ns.saturating_sub(call.sent_ns));
-                times.delay.record(call.sent_ns.saturating_sub(call.due_ns));
+                times.service.record_all(now_ns.saturating_sub(call.sent_ns), calls);
+                times.delay.record_all(call.sent_ns.saturating_sub(call.due_ns), calls);
             }
         } else {
-            self.outcomes.warmup_ok += 1;
-            self.edges.other(call.sent_ns, now_ns);
+            self.outcomes.warmup_ok += calls;
+            self.edges.other(call.sent_ns, calls, now_ns);
         }
     }
 
@@ -243,7 +242,7 @@ impl Ledger {
     /// Ends a call with the right reply, which says who executed it.
     #[inline]
     pub(crate) fn executed(&mut self, call: EndedCall, id: u64, by: Execution, now_ns: u64) {
-        self.ok(call, now_ns);
+        self.ok(call, 1, now_ns);
         if let Some(keys) = &mut self.keys {
             self.outcomes.key_violations += u64::from(!keys.executed(call.key, id, by));
         }
@@ -305,7 +304,7 @@ impl Ledger {
         if let Some(keys) = &mut self.keys {
             keys.give_back(call.key);
         }
-        self.edges.other(call.sent_ns, now_ns);
+        self.edges.other(call.sent_ns, 1, now_ns);
         if !call.measured {
             // The end of the run is no fault of the warm-up's last calls.
             if failure != Failure::Abandoned {

@@ -37,6 +37,14 @@ impl Sampler {
         true
     }
 
+    /// Whether none of the next `calls` calls is picked; then they are behind.
+    #[inline]
+    pub(crate) fn passes(&mut self, calls: u64) -> bool {
+        let passes = calls < self.left;
+        self.left -= if passes { calls } else { 0 };
+        passes
+    }
+
     /// Calls that were picked.
     pub(crate) fn picked(&self) -> u64 {
         self.picked
@@ -176,6 +184,21 @@ mod tests {
         assert!((9_500..=10_500).contains(&hundredth.len()), "{}", hundredth.len());
         let in_step = hundredth.iter().filter(|index| *index % 10 == 0).count();
         assert!((800..=1_200).contains(&in_step), "{in_step}");
+    }
+
+    #[test]
+    fn calls_passed_over_at_once_are_those_that_are_not_picked_one_by_one() {
+        for every in [None, Some(1), Some(2), Some(30), Some(100)] {
+            let (mut all, mut each) = (Sampler::new(every, 7), Sampler::new(every, 7));
+            for calls in (0..1_000).map(|turn| turn % 50) {
+                let picked = (0..calls).filter(|_| each.pick()).count();
+                let passed = all.passes(calls);
+                assert_eq!(passed, picked == 0, "{every:?}, {calls} calls");
+                let again = if passed { 0 } else { (0..calls).filter(|_| all.pick()).count() };
+                assert_eq!(again, picked);
+            }
+            assert_eq!(all.picked(), each.picked());
+        }
     }
 
     proptest! {

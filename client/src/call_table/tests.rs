@@ -18,6 +18,36 @@ fn a_reply_ends_its_call_once() {
 }
 
 #[test]
+fn calls_that_are_started_at_once_are_those_that_would_be_started_one_by_one() {
+    let tables = || {
+        [
+            CallTable::new(8, false),
+            CallTable::new(8, false).in_order(),
+            CallTable::counted(8, false, Sequence::own()),
+        ]
+    };
+    for (mut at_once, mut one_by_one) in tables().into_iter().zip(tables()) {
+        let mut open = VecDeque::new();
+        for (turn, calls) in [3, 0, 5, 2, 1, 4, 4].into_iter().enumerate() {
+            let measured = turn > 1;
+            let before = open.len();
+            at_once.start_all(calls, turn as u64, measured, &mut open);
+            let each = (0..calls).map(|_| one_by_one.start(turn as u64, measured, false));
+            assert!(each.eq(open.range(before..).copied()), "turn {turn}");
+            assert_eq!(at_once.free(), one_by_one.free());
+            while open.len() > 4 {
+                // The first and, behind it, the last.
+                for id in [open.pop_front(), open.pop_back()].into_iter().flatten() {
+                    let ended = at_once.end(id);
+                    assert!(matches!(ended, Found::Open(_)), "turn {turn}: {ended:?}");
+                    assert_eq!(ended, one_by_one.end(id));
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_slot_used_again_has_another_id() {
     let mut table = CallTable::new(1, false);
     let first = table.start(1, false, false);

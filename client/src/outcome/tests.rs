@@ -82,7 +82,7 @@ proptest! {
                 }
                 Step::Start { .. } => {}
                 Step::Reply(at) => match table.end(ids[at.index(ids.len())]) {
-                    Found::Open(call) => ledger.ok(call, 5),
+                    Found::Open(call) => ledger.ok(call, 1, 5),
                     Found::Late => ledger.outcomes.late_replies += 1,
                     Found::Unknown => ledger.outcomes.unexpected_replies += 1,
                 },

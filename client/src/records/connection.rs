@@ -141,7 +141,7 @@ impl Connection {
                 continue;
             };
             desk.accumulator.ended(&content, true);
-            desk.ledger.ok(call, now);
+            desk.ledger.ok(call, 1, now);
             desk.tally.ok(&content, call.sent_ns, now, desk.view.in_window(now));
             desk.recycle(content);
         }
@@ -240,7 +240,7 @@ impl Connection {
         let in_window = desk.view.in_window(now_ns);
         desk.tally.out_of_order += desk.accumulator.ended(&content, true);
         if plain && right {
-            desk.ledger.ok(call, now_ns);
+            desk.ledger.ok(call, 1, now_ns);
             desk.tally.ok(&content, call.sent_ns, now_ns, in_window);
         } else {
             desk.ledger.failed(call, Failure::Mismatch, now_ns);
