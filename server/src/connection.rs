@@ -151,18 +151,18 @@ impl Connection {
     }
 
     fn read(&mut self, intake: &mut Intake) -> Turn {
-        let mut buffer = intake.lend(&self.held);
-        let result = intake.read(self.outbox.transport(), &mut buffer);
-        let turn = match result {
+        intake.begin_read(&self.held);
+        match intake.read(self.outbox.transport()) {
             Ok(0) => self.peer_ended(),
             Ok(_) => {
-                self.readable = buffer.len() == buffer.capacity() || self.read_closed;
-                let parsed = self.conversation.parse(&buffer, self.allowance, &intake.limits);
+                self.readable = intake.pass.is_full() || self.read_closed;
+                let bytes = intake.pass.unread();
+                let parsed = self.conversation.parse(bytes, self.allowance, &intake.limits);
                 self.held.clear();
-                self.held.extend_from_slice(&buffer[parsed.end..]);
+                self.held.extend_from_slice(&bytes[parsed.end..]);
                 if parsed.count > 0 {
-                    let frames = intake.own(&mut buffer, parsed.start..parsed.end);
-                    self.submit(frames, &parsed, intake);
+                    intake.pass.take(intake.calls.len(), parsed.start..parsed.end);
+                    self.submit(BytesMut::new(), &parsed, intake);
                 }
                 self.settle(parsed, intake)
             }
@@ -171,14 +171,12 @@ impl Connection {
                 Turn::Wait
             }
             Err(_) => Turn::Close,
-        };
-        intake.give_back(buffer);
-        turn
+        }
     }
 
     fn read_large(&mut self, intake: &mut Intake) -> Turn {
         let Some(large) = &mut self.large else { return Turn::Wait };
-        match intake.read(self.outbox.transport(), large.room()) {
+        match intake.read_apart(large.room(), self.outbox.transport()) {
             Ok(0) => return self.peer_ended(),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -199,7 +197,8 @@ impl Connection {
         self.settle(parsed, intake)
     }
 
-    /// Hands the calls found over to the pass.
+    /// Hands the calls found over to the pass; `frames` are empty if their bytes are in the pass's
+    /// buffer.
     fn submit(&mut self, frames: BytesMut, parsed: &Parsed, intake: &mut Intake) {
         if parsed.count == 0 {
             return;
@@ -217,7 +216,7 @@ impl Connection {
         let outbox = Arc::clone(&self.outbox);
         let read_ns = intake.now_ns;
         let (count, weight) = (parsed.count, parsed.weight);
-        intake.pass_bytes += frames.len();
+        intake.pass_bytes += parsed.end - parsed.start;
         intake.reader().calls.add(u64::from(count - parsed.stats));
         intake.reader().stats_calls.add(u64::from(parsed.stats));
         let stamps = parsed.wants_stages.then(|| {
@@ -283,14 +282,11 @@ impl Connection {
         if !self.readable || self.peer_gone {
             return Turn::Wait;
         }
-        let mut buffer = intake.lend(&[]);
-        let result = intake.read(self.outbox.transport(), &mut buffer);
-        let filled = buffer.len() == buffer.capacity();
-        intake.give_back(buffer);
-        match result {
+        intake.begin_read(&[]);
+        match intake.read(self.outbox.transport()) {
             Ok(0) => self.peer_ended(),
             Ok(_) => {
-                self.readable = filled || self.read_closed;
+                self.readable = intake.pass.is_full() || self.read_closed;
                 if self.readable { Turn::Again } else { Turn::Wait }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {

@@ -1,38 +1,28 @@
-//! What a reader's connections share while they are read: the read buffer, the arena that calls
-//! own their bytes in, and the calls of the pass.
+//! What a reader's connections share while they are read: the calls of the pass, the buffer that
+//! their bytes are in, and buffers of large frames.
 
 use crate::call::Calls;
 use crate::limits::ReadLimits;
 use crate::meters::{LimitMeters, Meters, ReaderMeters};
+use crate::pass_buffer::{PassBuffer, without_copy};
 use crate::transport::Transport;
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::BytesMut;
 use std::collections::VecDeque;
 use std::io;
-use std::ops::Range;
 use std::sync::Arc;
 
-/// Size of the read buffer: one read takes at most this much of a connection.
-pub(crate) const READ_BUFFER: usize = 128 << 10;
 /// A longer frame is collected in a buffer of its own.
 pub(crate) const LARGE_FRAME: usize = 32 << 10;
-/// Runs of at least this many bytes take the read buffer with them instead of being copied.
-const HAND_OVER: usize = 48 << 10;
-/// At most this many lent buffers are remembered: 4 MiB.
-const LENT_MAX: usize = 32;
 /// Buffers of large frames are remembered up to so many bytes in all.
 const LENT_LARGE_MAX: usize = 64 << 20;
-/// Runs are copied into blocks of this size.
-const ARENA_BLOCK: usize = 64 << 10;
 
 /// See the module's text.
 pub(crate) struct Intake {
-    buffer: Vec<u8>,
-    /// Buffers that calls took with them, to be used again when the last of those has gone. Left to
-    /// the allocator they would be given back to the kernel and faulted in again, page by page.
-    lent: VecDeque<BytesMut>,
-    /// The same of large frames, with their lengths.
+    /// What connections are read into.
+    pub(crate) pass: PassBuffer,
+    /// Buffers of large frames, with their lengths, to be used again when the frame has gone. Left
+    /// to the allocator they would be given back to the kernel and faulted in again, page by page.
     lent_large: VecDeque<(usize, BytesMut)>,
-    arena: BytesMut,
     /// The calls of this pass, connection by connection.
     pub(crate) calls: VecDeque<Calls>,
     /// What the connection whose turn it is has to answer beside its calls.
@@ -53,10 +43,8 @@ pub(crate) struct Intake {
 impl Intake {
     pub(crate) fn new(limits: ReadLimits, meters: Arc<Meters>, number: usize) -> Intake {
         Intake {
-            buffer: Vec::with_capacity(READ_BUFFER),
-            lent: VecDeque::new(),
+            pass: PassBuffer::new(),
             lent_large: VecDeque::new(),
-            arena: BytesMut::new(),
             calls: VecDeque::new(),
             answers: Vec::new(),
             now_ns: 0,
@@ -82,28 +70,6 @@ impl Intake {
     /// The counters of the limits.
     pub(crate) fn limited(&self) -> &LimitMeters {
         &self.meters.limits
-    }
-
-    /// The read buffer, with `held` in front.
-    pub(crate) fn lend(&mut self, held: &[u8]) -> Vec<u8> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        if buffer.capacity() < READ_BUFFER {
-            buffer = self.take_back().unwrap_or(buffer);
-        }
-        buffer.clear();
-        buffer.reserve_exact(READ_BUFFER);
-        buffer.extend_from_slice(held);
-        buffer
-    }
-
-    /// The buffer that was lent first, if its calls have gone.
-    fn take_back(&mut self) -> Option<Vec<u8>> {
-        let mut first = self.lent.pop_front()?;
-        if first.try_reclaim(READ_BUFFER) {
-            return Some(Vec::from(first));
-        }
-        self.lent.push_back(first);
-        None
     }
 
     /// Begins to collect a frame of `total` bytes of which `start` has come, in the buffer of an
@@ -135,44 +101,48 @@ impl Intake {
         (frame, surplus)
     }
 
-    /// Takes the read buffer back.
-    pub(crate) fn give_back(&mut self, buffer: Vec<u8>) {
-        self.buffer = buffer;
+    /// Begins a read of a connection of which `held` was read before.
+    pub(crate) fn begin_read(&mut self, held: &[u8]) {
+        let calls = &mut self.calls;
+        self.pass.begin(held, |run, bytes| calls[run].frames = bytes);
+    }
+
+    /// One read behind what was begun with.
+    pub(crate) fn read(&mut self, transport: &dyn Transport) -> io::Result<usize> {
+        read_into(self.pass.room(), transport, &self.meters.readers[self.number])
     }
 
     /// One read into the spare capacity of `buffer`.
-    pub(crate) fn read(
+    pub(crate) fn read_apart(
         &self,
-        transport: &dyn Transport,
         buffer: &mut Vec<u8>,
+        transport: &dyn Transport,
     ) -> io::Result<usize> {
-        loop {
-            self.reader().reads.add(1);
-            match transport.read(buffer) {
-                Ok(n) => {
-                    self.reader().bytes_in.add(n as u64);
-                    return Ok(n);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        read_into(buffer, transport, self.reader())
     }
 
-    /// Makes `range` of `buffer` into bytes that calls can own; `buffer` may lose its contents.
-    pub(crate) fn own(&mut self, buffer: &mut Vec<u8>, range: Range<usize>) -> BytesMut {
-        if range.len() >= HAND_OVER {
-            let mut frames = whole(std::mem::take(buffer), range);
-            if self.lent.len() < LENT_MAX {
-                self.lent.push_back(frames.split_off(frames.len()));
+    /// The calls of the pass get the bytes that are not theirs yet.
+    pub(crate) fn hand_out(&mut self) {
+        let calls = &mut self.calls;
+        self.pass.hand_out(|run, bytes| calls[run].frames = bytes);
+    }
+}
+
+fn read_into(
+    buffer: &mut Vec<u8>,
+    transport: &dyn Transport,
+    meters: &ReaderMeters,
+) -> io::Result<usize> {
+    loop {
+        meters.reads.add(1);
+        match transport.read(buffer) {
+            Ok(n) => {
+                meters.bytes_in.add(n as u64);
+                return Ok(n);
             }
-            return frames;
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
-        if self.arena.capacity() < range.len() {
-            self.arena.reserve(range.len().max(ARENA_BLOCK));
-        }
-        self.arena.extend_from_slice(&buffer[range]);
-        self.arena.split()
     }
 }
 
@@ -225,17 +195,8 @@ impl Large {
     /// The frame, and whatever came behind it.
     fn finish(self) -> (BytesMut, BytesMut) {
         let surplus = BytesMut::from(&self.buffer[self.total..]);
-        (whole(self.buffer, 0..self.total), surplus)
+        (without_copy(self.buffer, 0..self.total), surplus)
     }
-}
-
-/// `range` of a buffer that nobody else knows, without a copy.
-fn whole(buffer: Vec<u8>, range: Range<usize>) -> BytesMut {
-    let mut bytes = Bytes::from(buffer);
-    bytes.truncate(range.end);
-    bytes.advance(range.start);
-    // A conversion copies only what somebody else holds, too.
-    BytesMut::from(bytes)
 }
 
 #[cfg(test)]

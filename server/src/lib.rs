@@ -50,6 +50,7 @@ pub mod options;
 pub mod ordered_log;
 pub mod outbox;
 mod owed;
+mod pass_buffer;
 mod reader;
 mod reader_cost;
 mod refusal;

@@ -292,6 +292,7 @@ impl Reader {
         let timed = self.cost.is_some() || self.queue.is_none();
         let since_ns = if timed { clock::now_ns() } else { 0 };
         let mut kept_ns = 0;
+        self.intake.hand_out();
         self.cost.pay(&mut self.intake.calls)?;
         if self.intake.calls.is_empty() {
             return Ok(());

@@ -86,6 +86,7 @@ impl Sim {
         let turn = self.connection.turn(&mut self.intake);
         let answers = std::mem::take(&mut self.intake.answers);
         self.tell(&answers);
+        self.intake.hand_out();
         let mut taken = 0;
         while let Some(run) = self.intake.calls.pop_front() {
             assert!(run.count > 0, "an empty run");
