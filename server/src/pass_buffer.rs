@@ -19,8 +19,8 @@ const READ_MIN: usize = 128 << 10;
 const COPIED_BELOW: usize = 4 << 10;
 /// What is copied goes into blocks of this size.
 const ARENA_BLOCK: usize = 64 << 10;
-/// At most this many buffers are remembered: 16 MiB. With 4 MiB calls of 8 KiB, 32 in flight on each
-/// of 30 connections, were x 0.5 as fast: every pass faulted its pages in.
+/// At most this many buffers are remembered: 16 MiB. With 4 MiB, 30 connections with 32 calls of
+/// 8 KiB in flight each were x 0.5 as fast: every pass faulted its pages in.
 const LENT_MAX: usize = 64;
 
 /// See the module's text.
