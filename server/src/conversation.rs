@@ -3,7 +3,7 @@
 //! The first bytes choose, once. Whatever is spoken, the calls found at the front of some bytes
 //! become one run, and nothing else of the server's way of a call depends on it.
 
-use crate::frame_check::check;
+use crate::frame_check::{check, count_alike};
 use crate::hadoop::Client;
 use crate::limits::ReadLimits;
 use crate::outbox::Allowance;
@@ -149,6 +149,14 @@ fn parse_native(
                 parsed.end += call.length;
                 parsed.weight += call.weight;
                 parsed.count += 1;
+                if !call.has_flags && !call.is_stats && rest.len() > call.length {
+                    let left = allowance.bytes.saturating_sub(parsed.weight);
+                    let most = left.div_ceil(call.weight).min((count_max - parsed.count) as usize);
+                    let alike = count_alike(rest, call.length, most);
+                    parsed.end += alike * call.length;
+                    parsed.weight += alike * call.weight;
+                    parsed.count += alike as u32;
+                }
                 parsed.stats += u32::from(call.is_stats);
                 parsed.wants_stages |= call.wants_stages;
                 parsed.has_flags |= call.has_flags;
@@ -159,5 +167,65 @@ fn parse_native(
                 break;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::for_each_seed;
+    use native::{FLAG_RESP_SIZE, Header, Kind};
+
+    #[test]
+    fn calls_that_begin_alike_are_bounded_and_counted_as_if_each_were_looked_at() {
+        for_each_seed(2_000, |dice| {
+            let mut bytes = Vec::new();
+            let lengths = [dice.within(0..100), dice.within(0..100)];
+            for id in 0..dice.within(0..60) {
+                let (kind, flags) = match dice.within(0..40) {
+                    0 => (Kind::Stats, 0),
+                    1 => (Kind::Call, FLAG_RESP_SIZE),
+                    2 => (Kind::Join, 0),
+                    3 => (Kind::Reply, 0),
+                    _ => (Kind::Call, 0),
+                };
+                let length = lengths[usize::from(dice.one_in(8))];
+                bytes.extend(Header::new(kind, flags, id as u64, 0, length).encode());
+                bytes.extend(dice.bytes(length));
+            }
+            bytes.truncate(bytes.len() - dice.within(0..bytes.len().min(20) + 1));
+            let mut limits = ReadLimits::of_frames(100);
+            limits.reader_batch = dice.within(1..80) as u32;
+            let allowance = Allowance {
+                calls: dice.within(1..80) as u32,
+                bytes: [dice.within(1..8_000), usize::MAX][dice.within(0..2)],
+            };
+            let (mut all, mut more) = (Parsed::default(), 0);
+            parse_native(&bytes, allowance, &limits, &mut more, &mut all);
+            // One by one: a batch of one call at a time.
+            let (mut each, mut its_more) = (Parsed::default(), 0);
+            let one = ReadLimits { reader_batch: 1, ..limits };
+            while each.count < limits.reader_batch.min(allowance.calls)
+                && each.weight < allowance.bytes
+            {
+                let mut call = Parsed::default();
+                let rest = &bytes[each.end..];
+                parse_native(rest, allowance, &one, &mut its_more, &mut call);
+                each.end += call.end;
+                each.weight += call.weight;
+                each.count += call.count;
+                each.stats += call.stats;
+                each.has_flags |= call.has_flags;
+                each.refusal = call.refusal;
+                if call.count == 0 {
+                    break;
+                }
+            }
+            let found = |parsed: Parsed| {
+                let Parsed { end, count, stats, weight, has_flags, refusal, .. } = parsed;
+                (end, count, stats, weight, has_flags, refusal)
+            };
+            assert_eq!((found(all), more), (found(each), its_more));
+        });
     }
 }

@@ -1,6 +1,7 @@
 //! Calls become the replies of an echo where they are: only the kind differs, and what a call has
 //! room for.
 
+use crate::frame_check::START_LEN;
 use crate::owed::Owed;
 use bytes::BytesMut;
 use echo_common::wire::native::{
@@ -18,7 +19,12 @@ pub(crate) fn push(frames: &mut BytesMut, replies: &mut Owed, stages: impl Fn() 
             let room = at + HEADER_LEN..at + HEADER_LEN + STAGES_LEN;
             replies.expect_write_time(room.end - 4, served_ns);
             frames[room].copy_from_slice(&stages.encode());
-        } else if shape != PLAIN {
+        } else if shape == PLAIN {
+            let alike = answer_alike(&mut frames[at..], length);
+            at += alike * length;
+            count += alike as u32;
+            continue;
+        } else {
             break;
         }
         frames[at + LENGTH_LEN] = Kind::Reply as u8;
@@ -34,6 +40,16 @@ pub(crate) fn push(frames: &mut BytesMut, replies: &mut Owed, stages: impl Fn() 
     } else {
         replies.push_in_place(run, count);
     }
+}
+
+/// Answers the first of these frames, a plain call of `length` bytes, and those behind it that
+/// begin as it does; returns how many. Each is found without waiting for the length of the one
+/// before.
+fn answer_alike(frames: &mut [u8], length: usize) -> usize {
+    let mut start = [0; START_LEN];
+    start.copy_from_slice(&frames[..START_LEN]);
+    let alike = frames.chunks_exact_mut(length).take_while(|frame| frame.starts_with(&start));
+    alike.map(|frame| frame[LENGTH_LEN] = Kind::Reply as u8).count()
 }
 
 /// Kind, flags and status of a call that is its own reply.
