@@ -254,6 +254,39 @@ fn what_is_not_our_framing_costs_the_connection() {
 }
 
 #[test]
+fn a31_five_ways_to_fail_in_one_run_are_five_rows_with_their_words() {
+    let behaviour = |mut talk: Talk| {
+        if talk.number == 4 {
+            talk.frame(ERROR, 6, u64::MAX, b"no more");
+            return talk.close();
+        }
+        talk.next();
+        match talk.number {
+            0 => talk.read_to_end(),
+            1 => talk.reset(),
+            2 => talk.close(),
+            3 => {
+                let _ = talk.stream.write_all(&[0xff; 64]);
+                talk.close();
+            }
+            _ => answer_all(&mut talk),
+        }
+    };
+    let json = failed(behaviour, "-n 200 --clients 6 --timeout 300ms");
+    let causes = ["timeout", "reset", "eof", "protocol", "refused"];
+    for cause in causes {
+        assert!(error(&json, cause)["calls"].as_u64() >= Some(1), "{cause}: {json}");
+    }
+    assert_eq!(json["errors"].as_array().unwrap().len(), causes.len(), "{json}");
+    assert_eq!(
+        (&error(&json, "reset")["errno"], &json["connections_lost"]),
+        (&104.into(), &4.into())
+    );
+    let not_ok = outcome(&json, "timed_out") + outcome(&json, "connection_lost");
+    assert_eq!(outcome(&json, "started"), outcome(&json, "ok") + not_ok);
+}
+
+#[test]
 fn half_a_header_and_then_silence_is_a_timeout() {
     let behaviour = |mut talk: Talk| {
         let Some(call) = talk.next() else { return };
