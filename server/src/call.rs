@@ -15,7 +15,8 @@ pub struct Calls {
     /// Where the replies go.
     pub outbox: Arc<Outbox>,
     /// Whole frames, one behind the other; the reader has checked every header. In a run of Hadoop
-    /// RPC these are packets, and some between the calls may be something else.
+    /// RPC these are packets, and some between the calls may be something else. Empty until the
+    /// reader hands its pass over, if they are in the pass's buffer.
     pub frames: BytesMut,
     /// Every call is without flags, so that none has a key.
     pub plain: bool,

@@ -8,6 +8,9 @@ use std::io::{self, IoSlice};
 
 /// A body of at least this many bytes is passed on by reference instead of being copied.
 pub(crate) const LARGE_BODY: usize = 16 << 10;
+/// What waits for long is copied if it is shorter: it may lie in a reader's buffer of 256 KiB, and
+/// is to keep no more than four times its size.
+pub(crate) const KEPT_MIN: usize = 64 << 10;
 /// Small replies are gathered in buffers of about this size.
 const GATHER_MAX: usize = 64 << 10;
 /// An emptied buffer is kept for reuse up to this size.
@@ -20,6 +23,8 @@ enum Piece {
     /// Calls that became their replies.
     InPlace(BytesMut),
     Large(Bytes),
+    /// Part of a block that stays for good.
+    Block(Bytes),
 }
 
 struct Segment {
@@ -33,7 +38,7 @@ impl Segment {
         match &self.bytes {
             Piece::Gathered(bytes) => bytes,
             Piece::InPlace(bytes) => bytes,
-            Piece::Large(bytes) => bytes,
+            Piece::Large(bytes) | Piece::Block(bytes) => bytes,
         }
     }
 
@@ -42,7 +47,7 @@ impl Segment {
         match &mut self.bytes {
             Piece::Gathered(bytes) => Some(bytes),
             Piece::InPlace(bytes) => Some(bytes),
-            Piece::Large(_) => None,
+            Piece::Large(_) | Piece::Block(_) => None,
         }
     }
 }
@@ -142,12 +147,12 @@ impl Owed {
         self.segments.push_back(Segment { bytes: Piece::InPlace(replies), replies: count });
     }
 
-    /// Copies what is small and kept by reference: what waits for a peer that takes nothing must
-    /// not hold on to blocks that it shares with others' calls.
+    /// Copies what is shorter than [`KEPT_MIN`] and kept by reference: what waits for a peer that
+    /// takes nothing must not hold on to buffers that it shares with others' calls.
     pub(crate) fn compact(&mut self) {
         for segment in &mut self.segments {
-            let is_gathered = matches!(segment.bytes, Piece::Gathered(_));
-            if !is_gathered && segment.as_slice().len() < LARGE_BODY {
+            let keeps_others = matches!(segment.bytes, Piece::InPlace(_) | Piece::Large(_));
+            if keeps_others && segment.as_slice().len() < KEPT_MIN {
                 segment.bytes = Piece::Gathered(segment.as_slice().to_vec());
             }
         }
@@ -189,7 +194,7 @@ impl Owed {
             let piece = block.slice(..left.min(block.len()));
             left -= piece.len();
             let replies = u32::from(left == 0);
-            self.segments.push_back(Segment { bytes: Piece::Large(piece), replies });
+            self.segments.push_back(Segment { bytes: Piece::Block(piece), replies });
         }
     }
 

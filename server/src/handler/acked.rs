@@ -6,7 +6,7 @@ use crate::call::{Calls, charge, extensions_len};
 use crate::fault_injection::Injector;
 use crate::holdings::Holdings;
 use crate::meters::{Meters, OutMeters};
-use crate::owed::{LARGE_BODY, Owed};
+use crate::owed::{KEPT_MIN, Owed};
 use crate::replica_inbox::{NotTaken, ReplicaInbox};
 use crate::replicator::{Answer, HeldCall};
 use crate::service::Reply;
@@ -95,8 +95,9 @@ impl Executor {
             return;
         }
         let body = &rest[extensions_len(call)..];
-        let payload = if body.len() < LARGE_BODY {
-            // A small payload must not keep the block alive that it shares with others.
+        // It may wait for long: neither reply nor payload is to keep others' bytes.
+        own.compact();
+        let payload = if body.len() < KEPT_MIN {
             Bytes::copy_from_slice(body)
         } else {
             frames.slice_ref(body)

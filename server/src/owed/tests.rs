@@ -191,19 +191,24 @@ fn a_buffer_that_grew_large_is_not_kept() {
     assert!(!owed.has_spare(), "4 MiB are kept for the next replies");
 }
 
-/// What is kept for a peer that takes nothing held on to a block of 64 KiB for a reply of 1 KiB.
+/// What is kept for a peer that takes nothing held on to a block of 64 KiB for a reply of 1 KiB,
+/// and to a reader's buffer of 256 KiB for one of 16 KiB.
 #[test]
 fn compacting_lets_go_of_shared_blocks_and_changes_no_byte() {
-    let block = Bytes::from(vec![7; 64 << 10]);
+    let block = Bytes::from(vec![7; 256 << 10]);
     let mut owed = Owed::default();
     owed.push_in_place(BytesMut::from(&block[100..1200]), 3);
     owed.push_large(b"", block.slice(0..LARGE_BODY));
+    owed.push_large(b"", block.slice(0..KEPT_MIN));
+    owed.push_filled(b"", &block.slice(0..9), 13);
     owed.push_copied(b"abc", 1);
     let (bytes, replies) = (owed.len(), owed.replies());
     owed.compact();
     assert_eq!((owed.len(), owed.replies()), (bytes, replies));
     let kept = owed.segments.iter().filter(|segment| matches!(segment.bytes, Piece::Large(_)));
-    assert_eq!(kept.count(), 1, "only what is about as large as its block is kept");
+    assert_eq!(kept.count(), 1, "only what is not much smaller than its buffer is kept");
+    let filled = owed.segments.iter().filter(|segment| matches!(segment.bytes, Piece::Block(_)));
+    assert_eq!(filled.count(), 2, "a block that stays costs nothing");
     let mut written = 0;
     let (done, result) = owed.write_to(|pieces| {
         let n = pieces.iter().map(|piece| piece.len()).sum::<usize>();
@@ -211,5 +216,5 @@ fn compacting_lets_go_of_shared_blocks_and_changes_no_byte() {
         Ok(n)
     });
     assert!(result.is_ok());
-    assert_eq!((written, done.replies), (1100 + LARGE_BODY + 3, 5));
+    assert_eq!((written, done.replies), (1100 + LARGE_BODY + KEPT_MIN + 13 + 3, 7));
 }
