@@ -51,13 +51,7 @@ impl Latency {
     /// exact.
     #[inline]
     pub(crate) fn record(&mut self, duration_ns: u64) {
-        if duration_ns == self.run_ns {
-            self.run_length += 1;
-        } else {
-            self.settle();
-            self.run_ns = duration_ns;
-            self.run_length = 1;
-        }
+        self.record_all(duration_ns, 1);
     }
 
     /// Records the same duration `times` times.

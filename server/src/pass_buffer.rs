@@ -121,7 +121,6 @@ impl PassBuffer {
             Some(buffer) => Vec::from(buffer),
             None => Vec::with_capacity(PASS_BUFFER),
         };
-        self.bytes.clear();
     }
 }
 

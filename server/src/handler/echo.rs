@@ -14,22 +14,20 @@ use echo_common::wire::native::{
 pub(crate) fn push(frames: &mut BytesMut, replies: &mut Owed, stages: impl Fn() -> (Stages, u64)) {
     let (mut at, mut count) = (0, 0);
     while let Some((length, shape)) = front(&frames[at..]) {
-        if shape == STAGED {
-            let (stages, served_ns) = stages();
-            let room = at + HEADER_LEN..at + HEADER_LEN + STAGES_LEN;
-            replies.expect_write_time(room.end - 4, served_ns);
-            frames[room].copy_from_slice(&stages.encode());
-        } else if shape == PLAIN {
-            let alike = answer_alike(&mut frames[at..], length);
-            at += alike * length;
-            count += alike as u32;
-            continue;
-        } else {
-            break;
-        }
-        frames[at + LENGTH_LEN] = Kind::Reply as u8;
-        at += length;
-        count += 1;
+        let answered = match shape {
+            PLAIN => answer_alike(&mut frames[at..], length),
+            STAGED => {
+                let (stages, served_ns) = stages();
+                let room = at + HEADER_LEN..at + HEADER_LEN + STAGES_LEN;
+                replies.expect_write_time(room.end - 4, served_ns);
+                frames[room].copy_from_slice(&stages.encode());
+                frames[at + LENGTH_LEN] = Kind::Reply as u8;
+                1
+            }
+            _ => break,
+        };
+        at += answered * length;
+        count += answered as u32;
     }
     if count == 0 {
         return;
